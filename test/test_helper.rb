@@ -1,8 +1,7 @@
 # frozen_string_literal: true
 
-# Works from `bin/test` and by hand: ruby -Ilib -Itest test/conformance/some_test.rb
-# JRuby has all that the tests need in itself; the bundle's gems are CRuby's. A process without
-# RubyGems (TESTS in support/child.rb) has been given their folders.
+# Each test file requires this file. The gems of the bundle are for CRuby; JRuby brings its own.
+# A process without RubyGems (TESTS in support/child.rb) gets their folders as arguments.
 unless RUBY_ENGINE == "jruby" || !defined?(Gem)
   ENV["BUNDLE_GEMFILE"] ||= File.expand_path("../Gemfile", __dir__)
   require "bundler/setup"

@@ -13,8 +13,6 @@ require "test_helper"
 # test/mruby/plain.rb runs the same files on mruby.
 class PlainTest < Godwit::TestCase
   under_gc_stress
-
-  def self.counted_as = "test/conformance/plain on #{RUBY_ENGINE}"
 end
 
 # Methods that scenario files call to define a test.

@@ -3,12 +3,12 @@
 require "test_helper"
 require "open3"
 
-return if RUBY_ENGINE == "jruby" # it starts JRuby itself
+return if RUBY_ENGINE == "jruby" # the tests on CRuby also start JRuby
 
 require_relative "../../rakelib/support/jruby"
 
-# The choice of the backend; no libzmq, a wrong one, several. Each is loaded as users load it, on
-# CRuby and on JRuby.
+# The choice of the backend and of libzmq, and the errors without a usable libzmq. Child processes
+# load Godwit as users do, on CRuby and on JRuby.
 class BadLuckTest < Godwit::TestCase
   # Tries each library in turn; only the last may load.
   PROGRAM = <<~'RUBY'
@@ -74,7 +74,7 @@ class BadLuckTest < Godwit::TestCase
       looked = ->(path) { "looked for #{path} in GODWIT_LIBZMQ" }
       first = answering("libzmq.so.5", 4, 2, 5)
       words = {
-        # The loader's own folders come first.
+        # The loader searches LD_LIBRARY_PATH before the system's folders.
         "" => ["Godwit needs libzmq 4.3 or newer: libzmq.so.5 is 4.2.5"],
         "/nowhere/libzmq.so.5" => ["libzmq was not found: #{looked["/nowhere/libzmq.so.5"]}",
           "the loader said: ", "No such file or directory"],
@@ -146,7 +146,6 @@ class BadLuckTest < Godwit::TestCase
   end
 
   test "without the gem ffi it says how to get it; another system than Linux is named" do
-    # with no gems at all
     command = [RbConfig.ruby, "--disable-gems", "-rrbconfig", "-Ilib", "-e"]
     said = ["", "RbConfig::CONFIG['host_os'] = 'darwin22'\n"].map do |system|
       child = start_command([*command, system + LOAD], env: {"GODWIT_BACKEND" => "ffi"})

@@ -4,7 +4,7 @@ require "test_helper"
 
 # The fast path of send, << and recv, which holds the lock but defers no interrupt (ADR 15).
 class FastPathTest < Godwit::TestCase
-  # The effect of a kill or a Timeout at a place that no test can hit from outside.
+  # Stands for a kill or a Timeout between two statements, which no test can time from outside.
   class Interrupted < StandardError; end
 
   # @param function of libzmq; the interrupt comes after its next call
@@ -23,7 +23,7 @@ class FastPathTest < Godwit::TestCase
     skip "the backend is not ffi" unless Godwit::BACKEND == :ffi
   end
 
-  # A pair whose next calls take the fast path: the first ones end the count of peers.
+  # A pair whose next calls take the fast path. The first calls do not: they count the peers.
   def warm_pair
     connected_pair(:PULL, :PUSH).tap do |pull, push|
       push << "first"
@@ -46,7 +46,7 @@ class FastPathTest < Godwit::TestCase
     assert rep.wait_readable(5)
     interrupt_next(:data)
     assert_raises(Interrupted) { rep.recv(timeout: 5) }
-    rep.send("answer") # its turn, as when the message is lost at the return
+    rep.send("answer") # allowed: the interrupted recv counts as a received request
     assert_equal ["", "answer"], req.recv(timeout: 5)
   end
 

@@ -4,7 +4,8 @@ require "test_helper"
 
 # A forked child cannot use the FFI backend, but it ends, also out of its parent's blocks.
 class FFIForkTest < Godwit::TestCase
-  # How a child ends that leaves the yielded block by exit(4).
+  # `end_of_child` yields a Proc that forks, and whose child calls exit(4). It returns the exit
+  # status of the child.
   PRELUDE = <<~RUBY
     require "godwit"
     TCP = "tcp://127.0.0.1:*"

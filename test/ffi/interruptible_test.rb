@@ -2,8 +2,8 @@
 
 require "test_helper"
 
-# On JRuby a waiting thread does not use the threads that IO.select has for such descriptors: after
-# an interrupt such a thread could read from a number that belongs to another object by then.
+# On JRuby a waiting thread does not use IO.select, which polls descriptors in threads of its own:
+# after an interrupt such a thread could read from a descriptor that belongs to another object.
 class FFIInterruptibleTest < Godwit::TestCase
   def setup
     super
@@ -12,8 +12,8 @@ class FFIInterruptibleTest < Godwit::TestCase
     @pull = open_socket(:PULL).bind(endpoint_for(:tcp))
   end
 
-  # Waits until the thread waits where an interrupt ends that.
-  # @return [Array<String>] where it is
+  # Waits until the thread is in a wait that an interrupt can end.
+  # @return [Array<String>] its Java stack
   def stack(thread)
     eventually do
       ::JRuby

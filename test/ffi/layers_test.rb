@@ -2,8 +2,8 @@
 
 require "test_helper"
 
-# Law 2 over FFI: the calls that may consume an edge of ZMQ_FD are made in a few files, whose
-# functions settle, or run where a socket has no waiters.
+# Law 2 over FFI: only a few files make the calls that may consume an edge of ZMQ_FD. They wake the
+# other waiters afterwards, or run while the socket has no waiters.
 class FFILayersTest < Godwit::TestCase
   FOLDER = File.expand_path("../../lib/godwit/backend/ffi", __dir__)
   ALLOWED = {

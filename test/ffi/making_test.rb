@@ -2,7 +2,7 @@
 
 require "test_helper"
 
-# A socket that is being made while its context closes.
+# A thread creates a socket while another thread closes the context.
 class FFIMakingTest < Godwit::TestCase
   PROGRAM = <<~RUBY
     require "godwit"
@@ -11,9 +11,9 @@ class FFIMakingTest < Godwit::TestCase
     real = zmq.method(:zmq_socket)
     closing = nil
     zmq.define_singleton_method(:zmq_socket) do |*arguments|
-      context.shutdown # so that libzmq makes none
+      context.shutdown # so that libzmq refuses the socket
       closing = Thread.new { context.close }
-      Thread.pass until context.closed? # and waits for the lock of the socket that is being made
+      Thread.pass until context.closed? # its close now waits for the lock of the new socket
       real.call(*arguments)
     end
     begin
@@ -24,8 +24,8 @@ class FFIMakingTest < Godwit::TestCase
     puts "done" if closing.join(20)
   RUBY
 
-  # The context closed a socket that was never made, and counted it twice: Java and Ruby crashed.
-  test "the context does not close a socket that libzmq refuses to make just then" do
+  # If the context closed such a socket, Java and Ruby would crash.
+  test "the context does not close a socket that libzmq refuses meanwhile" do
     result = assert_child(run_child(PROGRAM, gems: true, env: {"GODWIT_BACKEND" => "ffi"}))
     assert_equal "refused\ndone\n", result.stdout
   end

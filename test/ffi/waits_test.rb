@@ -3,12 +3,13 @@
 require "test_helper"
 require "timeout"
 
-# The wait of the FFI backend sleeps until there is a reason, and continues after an early return.
+# A wait of the FFI backend sleeps until an event or its deadline. It continues when poll returns
+# without an event.
 class FFIWaitsTest < Godwit::TestCase
   LIBC = Godwit::Backend::FFI::LibC
 
-  # Counts in `thread[:returns]` how often a watched thread's poll returned, and gives it nothing,
-  # at once, so many times first.
+  # Counts in `thread[:returns]` how often the poll of a watched thread returned.
+  # @param early [Integer] so many polls return at once, without an event
   def watching_waits(early: 0, &block)
     real = LIBC.method(:wait_poll)
     watched = lambda do |*arguments|
@@ -52,7 +53,7 @@ class FFIWaitsTest < Godwit::TestCase
     test "#{name} wakes for a reason only" do
       pull = open_socket(:PULL).bind(endpoint_for(:tcp))
       watching_waits do
-        # Taken before the thread begins: the thread may have waited long when this one continues.
+        # Before the thread begins: this thread may continue long after the wait has begun.
         start = monotonic
         thread = watched_thread do
           call.call(pull, 1)
@@ -61,15 +62,15 @@ class FFIWaitsTest < Godwit::TestCase
         end
         assert_nil thread.value
         assert_operator monotonic - start, :>=, 0.99
-        # Waits of 50 ms each would return 20 times. The first may return a millisecond early. A
-        # recv checks for the reason of its delay at 0.2 s, then every 0.1 s. JRuby polls first.
+        # Polls of 50 ms would return 20 times. One poll may return a millisecond early. A recv
+        # checks for the reason of its delay at 0.2 s, then every 0.1 s. JRuby polls twice a time.
         polls = (RUBY_ENGINE == "jruby") ? 2 : 1
         assert_includes 1..(((name == "recv") ? 12 : 3) * polls), thread[:returns]
       end
     end
   end
 
-  # On JRuby another thread may close it at any moment.
+  # On JRuby another thread may close the IO at any moment.
   test "an IO whose descriptor is gone in the middle of a wait raises ClosedError" do
     io, = pipe
     poller = open_poller(io)
@@ -77,12 +78,12 @@ class FFIWaitsTest < Godwit::TestCase
     assert_raises(Godwit::ClosedError) { poller.wait(5) }
   end
 
-  # poll(2) checks the descriptor again before it returns. A late check misses a command that
-  # another call has received from libzmq's mailbox.
+  # Makes poll ignore the socket's descriptor: then the waiter misses a command that another call
+  # has received from libzmq's mailbox, unless that call wakes the waiter.
   def late_for_the_socket(&block)
     real = LIBC.method(:wait_poll)
     late = ->(polled, count, milliseconds) do
-      real.call(polled, Thread.current[:late] ? 1 : count, milliseconds) # the first is its eventfd
+      real.call(polled, Thread.current[:late] ? 1 : count, milliseconds) # 1: only the eventfd
     end
     LIBC.stub(:wait_poll, late, &block)
   end

@@ -6,8 +6,8 @@ require "rexml/document"
 
 module Godwit
   module TestSupport
-    # Runs test files under valgrind, on an extension compiled for it, and prints the findings that
-    # are ours. test/memory/README.md shows how each kind of error was proved to be found.
+    # Runs test files under valgrind, on an extension with debug information, and returns the
+    # findings in Godwit's memory ("ours"). test/memory/README.md says which those are.
     class Valgrind
       ROOT = File.expand_path("../..", __dir__)
       WORK = File.join(ROOT, "tmp/memory")
@@ -22,17 +22,17 @@ module Godwit
       RUBY = %r{/(libruby[^/]*\.so|ruby[\d.]*\z)}
       BELOW = %r{/(vgpreload_|libstdc\+\+|libc\.so)}
       DEEPEST = 1 # how many functions Ruby has between ZALLOC and calloc
-      # It takes a slot of Ruby's heap and no memory; memory allocated in it is the collector's,
-      # which it may have to start.
+      # This function takes a slot of Ruby's heap. It allocates memory only when it starts the
+      # collector, and then the memory is the collector's.
       SLOT = "rb_data_typed_object_wrap"
       RUBYS_ALLOCATORS = /\A(ruby_x\w+|rb_x\w+|ruby_mimmalloc|rb_data_(typed_)?object_\w+)\z/
 
-      # Ruby's fibers have separate stacks, half a megabyte apart, which valgrind must not take for
-      # a stack that grew: smaller than their distance, larger than any frame.
+      # Bytes: larger than any stack frame, smaller than the distance of two fibers' stacks (half a
+      # megabyte), so that valgrind does not take a switch of fibers for a stack that grew.
       LARGEST_FRAME = 200_000
 
-      # The bundle first: it puts lib/ at the front of the load path, and the extension for valgrind
-      # must be in front of that.
+      # Bundler comes first: it puts lib/ at the front of the load path, and the extension for
+      # valgrind must be in front of lib/.
       LOADER = <<~RUBY
         require "bundler/setup"
         $LOAD_PATH.unshift("#{ROOT}/test", "#{ROOT}/work/test", "#{WORK}/lib")
@@ -66,13 +66,12 @@ module Godwit
 
         private
 
-        # The stack of a fiber is mapped memory. Valgrind does not know how much of it is in use,
-        # since Debian's Ruby does not report it. Memory that we could free too soon is malloc's,
-        # and valgrind calls it a block.
+        # The stack of a fiber is mapped memory. Debian's Ruby does not tell valgrind how much of
+        # the stack is in use. A block that Godwit frees too soon is malloc's, and no stack.
         def of_a_stack? = address.to_s.match?(/anonymous segment|stack/)
 
-        # Memory that Ruby allocates for its own objects it does not free at exit, also when the
-        # extension asked for the object.
+        # Ruby does not free the memory of its own objects at exit, even if the extension created
+        # the object.
         def leaked_by_us?
           return false unless kind == "Leak_DefinitelyLost"
           above = stacks.first.drop_while { |object, *| object.match?(BELOW) }
@@ -81,10 +80,9 @@ module Godwit
           !!caller&.first&.match?(OURS) && (rubys.empty? || for_us?(rubys))
         end
 
-        # Whether Ruby allocated it for the extension's ZALLOC or ALLOC. Where its functions have no
-        # names: the bytes of its Strings and Arrays come from malloc, memory that it clears for
-        # others comes from calloc, and a deeper stack is Ruby making a class, or the collector at
-        # work.
+        # Whether Ruby allocated the memory for the extension's ZALLOC or ALLOC. If Ruby's functions
+        # have no names: calloc allocates for ZALLOC, and malloc for Ruby's own Strings and Arrays;
+        # in a deeper stack Ruby creates a class or collects garbage.
         def for_us?(rubys)
           names = rubys.map { |_, function, _| function }
           return false if names.include?(SLOT)
@@ -107,7 +105,7 @@ module Godwit
             system(RbConfig.ruby, "#{ROOT}/#{source}/extconf.rb", **options) &&
               system("make", "ARCH_FLAG=-g -O1", **options) ||
               abort("the extension does not compile: #{folder}/build.log")
-            # Renamed, not written over: another run may be using the old file.
+            # Renames the new file instead of overwriting the old one, which another run may use.
             FileUtils.cp("#{folder}/#{File.basename(library)}", "#{WORK}/lib/#{library}.new")
             FileUtils.mv("#{WORK}/lib/#{library}.new", "#{WORK}/lib/#{library}")
           end
@@ -137,7 +135,7 @@ module Godwit
         findings.select(&:ours?)
       end
 
-      # @return [String] minitest's last words
+      # @return [String] minitest's line of results
       def summary
         File.read(@log)[/^\d+ runs, .*$/] || "did not come to its end: #{@log}"
       end

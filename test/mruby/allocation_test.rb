@@ -8,8 +8,8 @@ require_relative "support/mruby_case"
 class MRubyAllocationTest < MRubyCase
   # `exhaust(name, check) { }` fails the block at each allocation, and calls `check` after each run.
   EXHAUST = <<~'RUBY'
-    MOST = 500 # calls that no primitive needs
-    # The collector frees cells only when all of a page are free.
+    MOST = 500 # more allocations than any primitive makes
+    # Blocks. The collector frees a page of cells only when all its cells are free.
     SLACK = 8
 
     def rounds(name, check, for_ever, primitive)

@@ -2,7 +2,7 @@
 
 require_relative "support/mruby_case"
 
-# The program mruby-godwit: its arguments and its exit. Also the library in another C program.
+# The program mruby-godwit: its arguments and its exit. Also the mrbgem in another C program.
 class MRubyInterpreterTest < MRubyCase
   def file(source)
     "#{scratch_dir}/program.rb".tap { |path| File.write(path, source) }
@@ -39,10 +39,10 @@ class MRubyInterpreterTest < MRubyCase
     assert_match(/program\.rb:2/, assert_ends(1, run_mruby(file("1\n2 )\n"))).stderr)
   end
 
-  test "its end sends what is left, also after an error and by exit" do
+  test "its end sends unsent messages, also after an error and by exit" do
     pull = open_socket(:PULL).bind("tcp://127.0.0.1:*")
     code = "Godwit::PUSH.connect('#{pull.last_endpoint}') << 'last'"
-    # The mruby of Debian 12 has no method exit.
+    # The mruby of Debian 12 has no `exit`.
     by_exit = "#{code}; respond_to?(:exit, true) ? exit(1) : raise"
     [[0, code], [1, "#{code}; raise 'x'"], [1, by_exit]].each do |status, program|
       assert_ends status, run_mruby("-e", program)

@@ -13,7 +13,8 @@ class MRubyMemoryTest < MRubyCase
   FLAT = <<~'RUBY'
     LIMIT = 256 # KiB
 
-    # libzmq's threads free some memory later.
+    # Waits until at most `limit` KiB are in use, a second at most: libzmq's threads free some
+    # memory late.
     def settled(limit)
       rss = nil
       20.times do

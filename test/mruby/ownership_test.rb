@@ -2,15 +2,14 @@
 
 require_relative "support/mruby_case"
 
-# Ownership in mruby: a socket belongs to a VM, the default context to the process. How each ends,
-# and its use after that.
+# In mruby a socket belongs to a VM, and the default context to the process: how each of them ends.
 class MRubyOwnershipTest < MRubyCase
   test "mrb_close ends within linger and a second when no peer ever connects" do
     assert_host(<<~'RUBY')
-      SLACK = 4 # for other work of the machine
+      SLACK = 4 # seconds, for a busy machine
       ends = lambda do |linger, code|
         vm = Host.open
-        start = Godwit::Timeout.now # the linger of a socket that the code closes begins earlier
+        start = Godwit::Timeout.now # the code may close its socket, which begins linger
         same("1", Host.run(vm, code.sub("LINGER", linger.to_s) + "; 1"))
         seconds = Host.close(vm)
         check(seconds <= linger + 1 + SLACK, "linger #{linger}: #{seconds} s")

@@ -14,8 +14,6 @@ class ScenariosTest < MRubyCase
   deadline 3600 # under AddressSanitizer and with a collection at each allocation
 
   class << self
-    def counted_as = @counted_as ||= "test/conformance/plain on mruby #{MRubyBuild.version}"
-
     # @return [Array(Array<String>, String, Process::Status)] the lines that the interpreter
     #   printed, its errors, and how it ended
     def interpret(action)

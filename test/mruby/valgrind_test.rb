@@ -11,7 +11,7 @@ class MRubyValgrindTest < MRubyCase
     --errors-for-leak-kinds=definite
   ].freeze
 
-  test "scenarios read and write no memory of others, and leak none" do
+  test "scenarios read and write only memory that is theirs, and leak none" do
     skip "valgrind is not installed" unless system("command -v valgrind >/dev/null")
     program = interpreter("test/mruby/plain.rb", "run", *FILES)
     result = assert_child start_command([*COMMAND, *program], deadline: 100).finish

@@ -2,10 +2,10 @@
 
 require_relative "support/mruby_case"
 
-# Waits in mruby: a test's program redefines Godwit::Wait.call and suspends the fiber there.
+# Waits in mruby. Programs replace Godwit::Wait.call by a method that suspends the fiber.
 class MRubyWaitsTest < MRubyCase
   # Runs fibers as tasks. A wait suspends its fiber until one of its events or its time-out. mruby
-  # suspends no fiber across a C function, so this also shows that no wait is below a C function.
+  # cannot suspend a fiber within a C function, so each wait must be in Ruby code.
   TASKS = <<~RUBY
     module Godwit::Wait
       def self.call(waiter, events, milliseconds) = Tasks.wait(waiter, events, milliseconds)

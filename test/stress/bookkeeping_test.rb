@@ -4,8 +4,8 @@
 
 require_relative "stress_case"
 
-# The state that Godwit keeps of a socket, a poller and a context beside libzmq, changed by threads
-# that on some Rubies run truly in parallel.
+# Several threads, parallel on JRuby, change what Godwit itself stores of a socket, a poller and a
+# context.
 class BookkeepingTest < Godwit::StressCase
   THREADS = 4
 

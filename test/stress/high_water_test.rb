@@ -4,13 +4,13 @@
 
 require_relative "stress_case"
 
-# Senders blocked at the high-water mark, slow receivers: each free place in a queue must wake a
-# waiting sender.
+# Senders wait at the high-water mark, and receivers are slow. Each message that leaves a queue must
+# wake a waiting sender.
 class HighWaterTest < Godwit::StressCase
   THREADS = 6
   FIBERS = 4
-  # The kernel would take thousands of messages; but with less than this TCP waits for its persist
-  # timer, for seconds, though there is room.
+  # With larger kernel buffers thousands of messages would pass before a sender waits. With smaller
+  # ones TCP itself pauses for seconds (its persist timer).
   LOW = {send_hwm: 1, recv_hwm: 1, send_buffer_size: 32_768, recv_buffer_size: 32_768}.freeze
 
   {PUSH: :PULL, DEALER: :DEALER, PAIR: :PAIR}.each do |sender, receiver|
@@ -48,7 +48,7 @@ class HighWaterTest < Godwit::StressCase
     run_senders(router, total, groups: peers.size) do |number, random|
       router.send(["peer#{number % peers.size}", *compose(number, random)])
     end
-    # One peer at a time has room, for a few messages, while the senders to the others wait.
+    # Receives from one peer at a time, while the senders to the other peers wait.
     expected = Array.new(peers.size) { |n| (total - n + peers.size - 1) / peers.size }
     assert_trickle(total) do
       now = @random.rand(peers.size)
@@ -60,7 +60,8 @@ class HighWaterTest < Godwit::StressCase
 
   private
 
-  # Threads and fibers that share out the numbers: all of them, or each the numbers of its group.
+  # Runs threads and fibers that send the numbers below `total`, each number once.
+  # @param groups [Integer] each worker sends only the numbers of one of so many groups
   def run_senders(socket, total, groups: 1)
     numbers =
       Array.new(groups) { |group| Thread::Queue.new((group...total).step(groups).to_a).close }
@@ -83,6 +84,6 @@ class HighWaterTest < Godwit::StressCase
     end
     assert_each_once(total, [log])
   rescue Godwit::TimeoutError
-    failed("a sender sleeps on though there is room: #{stuck}")
+    failed("a sender sleeps though the queue has room: #{stuck}")
   end
 end

@@ -2,8 +2,8 @@
 
 require_relative "stress_case"
 
-# Pollers are fed one message at a time, on any of several sockets. The next comes only when the
-# last was received, so a lost wake-up stops everything: the library polls nothing again by itself.
+# Sends one message at a time to one of several sockets of a poller, and the next when a thread has
+# received it. After a lost wake-up the test stops: Godwit does not poll again by itself.
 class PollerStressTest < Godwit::StressCase
   SOCKETS = 5
   TRANSPORTS = %i[tcp inproc ipc].freeze
@@ -20,7 +20,7 @@ class PollerStressTest < Godwit::StressCase
 
   def teardown
     @stop = true
-    @poller&.close # the harness closes the other socket, once @stop is set
+    @poller&.close
     @pairs&.flatten&.each(&:close)
   end
 
@@ -57,7 +57,7 @@ class PollerStressTest < Godwit::StressCase
     feed(messages(3_000))
   end
 
-  # Only fibers, one scheduler: a stopped fiber must not keep the others from getting the event.
+  # All fibers have one scheduler. When a fiber is stopped, the others must still get the event.
   test "fibers alone, stopped at any time" do
     not_on :ffi, "a wait there holds its thread"
     in_thread do
@@ -86,7 +86,7 @@ class PollerStressTest < Godwit::StressCase
     end
   end
 
-  # Sees each message until another thread has received it.
+  # Waits again and again while a message is there, which another thread receives.
   def look(poller)
     until @stop
       poller.wait { |event| event.object.events }
@@ -102,7 +102,7 @@ class PollerStressTest < Godwit::StressCase
     end
   end
 
-  # A message that was received is handed over before a kill is taken.
+  # MASK defers a kill until the thread has passed on the message that it received.
   def polling_thread(timeout = nil)
     in_thread { Thread.handle_interrupt(MASK) { poll(@poller, timeout) } }
   end

@@ -2,15 +2,15 @@
 
 require_relative "stress_case"
 
-# 8 threads and 8 fibers share one DEALER, 8 threads and 8 fibers one ROUTER. Threads are killed,
-# raised at and timed out at random, fibers stopped, all of them replaced. Every message must come
+# 8 threads and 8 fibers share a DEALER, and as many share a ROUTER. At random, threads are killed,
+# get an exception or time out, and fibers are stopped; others replace them. Each message must come
 # back whole, once.
 class SharedSocketsTest < Godwit::StressCase
   THREADS = 4 # senders, and as many receivers: 8 on each socket
   FIBERS = 4
   HIGH_WATER = 50 # low, so that senders wait too
 
-  # One end of the connection: a socket and its workers.
+  # The task of a worker: its method is `step`.
   Role = Struct.new(:name, :step)
 
   test "a DEALER and a ROUTER shared by threads and fibers that are killed" do
@@ -52,7 +52,7 @@ class SharedSocketsTest < Godwit::StressCase
       begin
         __send__(role.step, log, random)
       rescue Godwit::TimeoutError, Retry
-        next # messages that it could not send are with the others now
+        next # another worker sends the message that this one could not send
       end
     end
   rescue Godwit::ClosedError
@@ -60,7 +60,7 @@ class SharedSocketsTest < Godwit::StressCase
   end
 
   def send_one(_log, random)
-    number = take(@numbers) or return sleep(0.001) # all are in transit
+    number = take(@numbers) or return sleep(0.001) # all messages are in transit
     begin
       @dealer.send(compose(number, random), timeout: some_time(random))
       number = nil
@@ -97,7 +97,7 @@ class SharedSocketsTest < Godwit::StressCase
     retry
   end
 
-  # Without a wait: on JRuby a kill may lose the entry that a waiting pop has just taken.
+  # Does not wait: on JRuby a kill may lose the entry that a waiting pop has just removed.
   def take(queue)
     queue.pop(true) unless queue.empty?
   rescue ThreadError
@@ -136,7 +136,7 @@ class SharedSocketsTest < Godwit::StressCase
     end
   end
 
-  # Kills, raises and replaces until all have come back.
+  # Kills and replaces threads, or raises in them, until all messages have come back.
   def chaos(threads, total)
     until_reached(total) do
       pair = threads[@random.rand(threads.size)]

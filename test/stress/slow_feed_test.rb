@@ -2,8 +2,8 @@
 
 require_relative "stress_case"
 
-# Many wait on one PULL that is fed one message at a time. The next comes only when the last was
-# received, so a lost wake-up stops everything: the library polls nothing again by itself.
+# Many threads and fibers wait on one PULL. A message is sent only when the last one was received.
+# After a lost wake-up the test stops: Godwit does not poll again by itself.
 class SlowFeedTest < Godwit::StressCase
   THREADS = 6
   FIBERS = 6
@@ -34,7 +34,7 @@ class SlowFeedTest < Godwit::StressCase
       end
     end
     replacing = false
-    replacer.join # only this thread knows at which thread it has just raised
+    replacer.join # before the harness joins the threads that the replacer raised at
   end
 
   def teardown

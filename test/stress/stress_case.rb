@@ -13,11 +13,12 @@ module Godwit
     SEED = Integer(ENV.fetch("GODWIT_STRESS_SEED") { Random.new_seed % 0xFFFFFF })
     MESSAGES = ENV.fetch("GODWIT_STRESS_MESSAGES") { TestSupport::Length.of(40_000, long: 100_000) }
     SCALE = Float(MESSAGES) / 100_000
-    PATIENCE = HANG # seconds in which something must go on: a lost wake-up stops everything
+    PATIENCE = HANG # seconds without progress that fail the test
 
     deadline [60 * SCALE, 90].max
 
-    # A killed worker must know whether its message was sent: interrupts are taken in waits only.
+    # With this mask interrupts come only in waits, so that a killed worker knows whether its
+    # message was sent.
     MASK = {Object => :on_blocking}.freeze
 
     Retry = Class.new(StandardError)
@@ -33,8 +34,8 @@ module Godwit
     # @return [Integer] the number of messages, scaled by GODWIT_STRESS_MESSAGES
     def messages(normal) = [(normal * SCALE).to_i, 50].max
 
-    # Fibers in a new thread, each given its number; over FFI, where a wait holds its thread, as
-    # many threads.
+    # Runs the block in fibers of a new thread, each with its number. On the FFI backend, where a
+    # wait blocks its thread, runs it in threads.
     def in_fibers(count, &work)
       return count.times { |number| in_thread { work.call(number) } } unless defined?(Async)
       in_thread { Async { |task| count.times { |number| task.async { work.call(number) } } } }
@@ -65,7 +66,8 @@ module Godwit
 
     def failed(message) = flunk("#{message} (GODWIT_STRESS_SEED=#{SEED})")
 
-    # A message of random shape that shows whether it is whole: number, frames, checksum.
+    # @return [String, Array<String>] a message of random size and number of frames. Its start has
+    #   its number, the number of frames and a checksum.
     def compose(number, random)
       frames =
         random.rand(2).zero? ? [] : Array.new(random.rand(1..8)) { random.bytes(size(random)) }
@@ -82,7 +84,8 @@ module Godwit
       end
     end
 
-    # @return [Integer] the number of a message that is whole
+    # Raises unless the message is whole.
+    # @return [Integer] its number
     def number_of(message)
       first, *frames = message
       number, count, sum = first.unpack("Q>NN")
@@ -106,7 +109,8 @@ module Godwit
       assert_equal total, counts.sum
     end
 
-    # Waits for a number to be reached; fails when the number does not change for PATIENCE seconds.
+    # Waits until the block's number reaches `total`. Fails when it does not change for PATIENCE
+    # seconds.
     def until_reached(total)
       last = -1
       since = monotonic

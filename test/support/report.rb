@@ -18,7 +18,6 @@ module Godwit
         @seed = options[:seed]
         @counts = Hash.new(0)
         @details = {failures: [], skips: []}
-        @named = {}
         @times = []
         self.class.current = self
       end
@@ -40,7 +39,6 @@ module Godwit
         else :failed
         end
         @counts[outcome] += 1
-        count_named(result)
         return if outcome == :passed
         message = result.failure.message.strip
         skipped = outcome == :skipped
@@ -76,7 +74,7 @@ module Godwit
           path,
           JSON.generate(
             seed: @seed, passed: @counts[:passed], failed: @counts[:failed] + extra,
-            skipped: @counts[:skipped], failures: failures, skips: @details[:skips], notes: notes
+            skipped: @counts[:skipped], failures: failures, skips: @details[:skips]
           )
         )
       end
@@ -84,21 +82,6 @@ module Godwit
       def passed? = Warnings.own.empty? && !(defined?(Types) && Types.wrong.any?)
 
       private
-
-      # A test class with a `counted_as` has its own line in the summary.
-      def count_named(result)
-        klass = Object.const_get(result.klass)
-        return unless klass.respond_to?(:counted_as)
-        counts = @named[klass.counted_as] ||= {runs: 0, assertions: 0}
-        counts[:runs] += 1
-        counts[:assertions] += result.assertions
-      end
-
-      def notes
-        @named.map do |name, counts|
-          "#{name}: #{counts.map { |kind, number| "#{number} #{kind}" }.join(", ")}"
-        end
-      end
 
       def report_types
         Types.wrong.each { |text| puts "type: #{text}" }

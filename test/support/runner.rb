@@ -152,7 +152,6 @@ module Godwit
             "  %-22s %7.1f s  %s", stage.name, stage.outcome.seconds, counts(stage.outcome)
           )
         end
-        print_lines("Counts:", done.flat_map { |stage| stage.outcome.notes })
         print_lines("Not run:", (@stages - done).map { |stage| "stage #{stage.name}: interrupted" })
         print_lines("Skipped:", entries(done, :skips))
         print_lines("Failed:", entries(done, :failures))

@@ -13,7 +13,7 @@ module Godwit
     class Stage
       # The result of a stage.
       Outcome = Struct.new(
-        :passed, :failed, :skipped, :failures, :skips, :notes, :seconds, keyword_init: true
+        :passed, :failed, :skipped, :failures, :skips, :seconds, keyword_init: true
       )
 
       # A requirement of a stage is missing.
@@ -179,7 +179,7 @@ module Godwit
       end
 
       def copy(reader, log, seconds)
-        # The pipe closes before the process can be reaped.
+        # The output ends before the process does.
         return !!IO.select(nil, nil, nil, [seconds, 0.01].min) if @ended
         return false unless reader.wait_readable(seconds)
         text = reader.read_nonblock(READ)
@@ -238,7 +238,7 @@ module Godwit
         return judge_command unless @glob
         return crashed unless File.exist?(@report)
         seen = JSON.parse(File.read(@report), symbolize_names: true)
-        outcome = Outcome.new(**seen.slice(:passed, :failed, :skipped, :failures, :skips, :notes))
+        outcome = Outcome.new(**seen.slice(:passed, :failed, :skipped, :failures, :skips))
         # The report says success but the exit status does not: the process crashed at its exit.
         add_failure(outcome, ending) if !@status.success? && outcome.failed.zero?
         if (outcome.passed + outcome.failed + outcome.skipped).zero?
@@ -280,7 +280,7 @@ module Godwit
       end
 
       def empty
-        Outcome.new(passed: 0, failed: 0, skipped: 0, failures: [], skips: [], notes: [])
+        Outcome.new(passed: 0, failed: 0, skipped: 0, failures: [], skips: [])
       end
 
       def monotonic = Process.clock_gettime(Process::CLOCK_MONOTONIC)

@@ -3,7 +3,7 @@
 require "test_helper"
 require "godwit/perf"
 
-# An echo that stops for half a second of ten: `load` shows it, `lat` hides it.
+# An echo server that stops for half a second of ten: `load` shows the pause, `lat` hides it.
 class PerfTimingTest < Godwit::TestCase
   STALL = 0.5 # seconds
   TIME = 10 # seconds
@@ -36,7 +36,7 @@ class PerfTimingTest < Godwit::TestCase
     assert_predicate load, :achieved?
   end
 
-  # Replies to each message after a time, whether more messages come meanwhile or not.
+  # Replies to each message after the same time, as over a link with a long round trip.
   def distant_echo(round_trip)
     router = open_socket(:ROUTER)
     router.bind("tcp://127.0.0.1:*")

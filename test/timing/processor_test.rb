@@ -77,13 +77,13 @@ class ProcessorTimingTest < Godwit::TestCase
         endpoint = "inproc://\#{number}"
         id = there.connect_peer(endpoint) if there.respond_to?(:connect_peer)
         there.connect(endpoint) unless id
-        # A DISH hears nothing before the RADIO knows of its group.
+        # A RADIO drops messages until it knows the DISH's group.
         to = {routing_id: id, group: ("group" if other == :RADIO)}.compact
         there.send("x", **to) until here.wait_readable(0.01)
         nil while here.recv(timeout: 0.05, exception: false)
         here
       end
-      # Without a peer there is no room.
+      # Without a peer these sockets cannot send.
       full = %i[CLIENT SCATTER CHANNEL].map { |type| Godwit.const_get(type).new }
       {recv: [received, ->(one) { one.recv(timeout: #{WINDOW}, exception: false) }],
        wait_readable: [received, ->(one) { one.wait_readable(#{WINDOW}) }],

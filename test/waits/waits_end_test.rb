@@ -80,5 +80,4 @@ class WaitsEndTest < Godwit::TestCase
     assert_raises(Stop) { ended(thread) }
     assert_equal "2", taken.pop
   end
-
 end

@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
-# Unclosed received frames of 1 MiB: the garbage collector knows their size. 3,000, in both forms.
+# 3,000 received frames of 1 MiB that the program does not close. The garbage collector must know
+# their size, and free them in time.
 require_relative "soak"
 
 pull = Godwit::PULL.bind("tcp://127.0.0.1:*", recv_hwm: 1)

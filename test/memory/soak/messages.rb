@@ -1,8 +1,8 @@
 # frozen_string_literal: true
 
-# Messages of 0 B to 1 MiB, over tcp and inproc, with every call: copied and in place, singly and in
-# batches, of one frame and of several, as Strings, Frames and Messages; some dropped, some closed,
-# some tracked. Ten million in the long form.
+# Messages of 0 B to 1 MiB over tcp and inproc: copied and in place, singly and in batches, of one
+# frame and of several, as Strings, Frames and Messages. Some are closed, some tracked. Ten million
+# in the long form.
 require_relative "soak"
 
 SIZES = [
@@ -10,11 +10,11 @@ SIZES = [
   100_000, 300_000, 1 << 20
 ].shuffle(random: Random.new(1))
 BATCH = 100
-# Each String has its own memory: memory sent in place must be released String by String.
+# FRESH makes a new String for a large size, so that each message sent in place has its own memory.
 COMMON = SIZES.map { |size| ("c" * size).freeze }
 FRESH = ->(size) { (size < 60_000) ? COMMON[SIZES.index(size)] : ("f" * size).freeze }
 
-# One link: sends a batch with one method and takes it with another.
+# A connected pair of sockets. Each of METHODS sends a batch and receives it.
 class Link
   METHODS = %i[one_by_one in_place batch multipart frames messages tracked frame_by_frame].freeze
 

@@ -7,9 +7,8 @@ require_relative "../../support/waiters"
 
 Object.include Godwit::TestSupport::Waiters
 
-# Shared by the soak programs: the measuring of memory, and the end of a program. A program does one
-# thing very often; its memory is measured after a fifth of the rounds, when Ruby's heap, libzmq's
-# and malloc's have taken their working memory, and at nine more times.
+# Shared by the soak programs. A program repeats one task, and measures its memory ten times. The
+# first time is after a fifth of the rounds: until then heaps and pools grow.
 module Soak
   MB = 1_000_000.0
   SAMPLES = 10
@@ -21,9 +20,9 @@ module Soak
   module_function
 
   # Runs the block `rounds` times, prints one line of figures and ends the process.
-  # @param limit [Numeric] MB that may come to be held between a fifth of the rounds and the end
+  # @param limit [Numeric] MB by which memory in use may grow between the first and the last time
   # @param descriptors [Integer, nil] how many more may be open at the end; nil: not checked
-  # @param settle [Proc, nil] for work on libzmq's threads: called before each measurement
+  # @param settle [Proc, nil] called before each time: waits for work of libzmq's threads
   def flat(name, rounds:, limit:, descriptors: 2, settle: nil)
     started = now
     first = nil
@@ -54,8 +53,8 @@ module Soak
     exit!(ok ? 0 : 1)
   end
 
-  # MB of memory that is in use. Memory that the collector and malloc only keep for later is given
-  # back first: its size depends on how many arenas the threads happened to take, and not on us.
+  # @return [Float] MB of memory in use. malloc first returns unused memory to the system: its size
+  #   depends on how many arenas the threads use, which is chance.
   def held
     2.times { GC.start }
     TRIM.call(0)
@@ -64,8 +63,9 @@ module Soak
 
   def peak = File.read("/proc/self/status")[/VmHWM:\s+(\d+)/, 1].to_i * 1024 / MB
 
-  # Closed sockets are reaped by libzmq's thread, and IOs by the collector: so down to `target`, or
-  # the number after five seconds.
+  # Waits up to five seconds until at most `target` descriptors are open: libzmq's thread and the
+  # collector close some late.
+  # @return [Integer] the number of open descriptors
   def open_descriptors(target)
     finish = now + (target ? 5 : 0.5)
     loop do

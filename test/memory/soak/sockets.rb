@@ -6,13 +6,13 @@ require_relative "soak"
 
 context = Godwit::Context.new(linger: 0)
 pull = Godwit::PULL.bind("tcp://127.0.0.1:*", context: context)
-# Frees the slots and descriptors that libzmq's reaper has not come to yet.
+# Gives libzmq's reaper time to free the slots and descriptors of closed sockets.
 settle = -> { sleep(0.3) }
 
 Soak.flat("sockets", rounds: Soak.rounds(long: 2000, short: 400), limit: 1, descriptors: 2,
   settle: settle) do |number|
   name = "inproc://soak.#{number}"
-  # Two, and a wait that ends without an interrupt: a waiter is kept.
+  # Two sockets, and a wait that times out: the socket retains its waiter.
   Godwit::PAIR.bind(name, context: context) do |bound|
     Godwit::PAIR.connect(name, context: context) do |connected|
       connected.send("x" * 100)

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
-# Threads and fibers that wait, and are served, run out of time, or are killed. 20,000 waits in the
-# long form.
+# Threads and fibers that wait, and get a message, time out, or are killed. 20,000 waits in the long
+# form.
 require_relative "soak"
 require_relative "../../support/tiny_scheduler"
 
@@ -27,7 +27,7 @@ Soak.flat("waiting", rounds: Soak.rounds(long: 2500, short: 150), limit: 1.5) do
   end
   fibers.join
   nil until pull.recv_nonblock(exception: false) == :wait_readable
-  if number % 25 == 0 # its own socket, whose waiters go with it
+  if number % 25 == 0 # a socket whose close frees its waiters
     Godwit::PULL.bind("inproc://soak.own", context: context) do |own|
       threads = Array.new(10) { Thread.new { own.recv } }
       until_waiting(own, 10)

@@ -22,14 +22,14 @@
 #include <time.h>
 #include <unistd.h>
 
-/* ---- the allocator of the first VM; in mruby 4, which has one for all, of each VM ---- */
+/* ---- the allocator of the first VM; in mruby 4 all VMs share it ---- */
 
-static _Atomic long blocks; /* in use */
-static long until;    /* calls until one fails; 0: none fails */
-static bool for_ever; /* all later calls fail too */
+static _Atomic long blocks; /* allocated blocks in use */
+static long until;    /* the number of the allocation that fails; 0: none fails */
+static bool for_ever; /* all later allocations fail too */
 static bool has_failed;
 
-/* mruby collects garbage after a failure and tries again: that call fails too. */
+/* After a failure mruby collects garbage and tries again: the second try fails too. */
 static bool host_fails(void) {
     if (until == 0) return false;
     if (until > 1) {
@@ -62,7 +62,7 @@ static void *host_allocate(mrb_state *mrb, void *block, size_t size, void *unuse
 
 static mrb_state *host_open_first(void) { return mrb_open_allocf(host_allocate, NULL); }
 #else
-/* Instead of libmruby's. */
+/* Replaces libmruby's function. */
 void *mrb_basic_alloc_func(void *block, size_t size) { return host_memory(block, size); }
 
 static mrb_state *host_open_first(void) { return mrb_open(); }
@@ -102,7 +102,7 @@ static mrb_value host_blocks(mrb_state *mrb, mrb_value self) {
     return mrb_fixnum_value(blocks);
 }
 
-/* rss => KiB in use, after a collection and without what malloc keeps */
+/* rss => KiB in use, after a collection and without memory that malloc retains */
 static long host_resident(void) {
     long size, resident;
     malloc_trim(0);
@@ -153,7 +153,7 @@ static mrb_value host_fork(mrb_state *mrb, mrb_value self) {
 static volatile sig_atomic_t interrupts;
 static void host_on_signal(int number) { interrupts++; }
 
-/* interrupt(ms) => how many signals came before; one comes each so many ms, with 0 no more */
+/* interrupt(ms) => how many signals have come so far; from now on one comes every `ms`, 0: none */
 static mrb_value host_interrupt(mrb_state *mrb, mrb_value self) {
     struct sigaction action = {.sa_handler = host_on_signal}; /* without SA_RESTART */
     mrb_int ms;
@@ -171,7 +171,7 @@ static mrb_value host_cuts(mrb_state *mrb, mrb_value self) {
 
 /* ---- further VMs ---- */
 
-/* Returns what the code gives, as text; the caller frees it. */
+/* Returns the code's result or error as text, which the caller frees. */
 static char *host_run(mrb_state *mrb, const char *code) {
     int arena = mrb_gc_arena_save(mrb);
     mrb_value result = mrb_load_string(mrb, code);
@@ -201,7 +201,7 @@ static mrb_value host_open(mrb_state *mrb, mrb_value self) {
     return mrb_fixnum_value((intptr_t)host_vm(mrb_open()));
 }
 
-/* run(vm, code) => what it gives, or its error, as text */
+/* run(vm, code) => the code's result or error, as text */
 static mrb_value host_run_in(mrb_state *mrb, mrb_value self) {
     mrb_int vm;
     const char *code;
@@ -235,7 +235,7 @@ static mrb_value host_start(mrb_state *mrb, mrb_value self) {
     return mrb_fixnum_value((intptr_t)thread);
 }
 
-/* join(thread) => what its code gave, or its error, as text */
+/* join(thread) => the result or error of the thread's code, as text */
 static mrb_value host_join(mrb_state *mrb, mrb_value self) {
     mrb_int thread;
     void *text;
