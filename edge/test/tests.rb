@@ -3,7 +3,7 @@
 # `godwit-edge test` runs this file as an app's file, which runs the file of tests that
 # $GODWIT_EDGE_TESTS names. No worker that serves has these names.
 module Edge
-  # An assertion of a test has failed. No StandardError, so that an app does not rescue it.
+  # An assertion of a test has failed. This is no StandardError, so no app rescues it.
   class AssertionError < Exception # standard:disable Lint/InheritException
   end
 
@@ -73,10 +73,10 @@ module Edge
     end
   end
 
-  # A file of tests, and what came of them.
+  # Runs a file of tests, and prints which tests have failed.
   # @private
   module Tests
-    ALL = [] # names and blocks
+    ALL = [] # [name, block] of each test
 
     class << self
       attr_reader :app
@@ -96,7 +96,7 @@ module Edge
         false
       end
 
-      # Files that an app requires are beside the app, and those of the tests beside the tests.
+      # An app requires files of its own folder, and the file of tests those of its folder.
       def load_app(name)
         path = File.expand_path(name.end_with?(".rb") ? name : "#{name}.rb", @folder)
         raise LoadError, "cannot load #{name}: there is no #{path}" unless File.file?(path)
@@ -122,7 +122,7 @@ module Edge
         false
       end
 
-      # @return [String] the message, with the class of what is no assertion, and file:line
+      # @return [String] the message and file:line; the class before it, except an AssertionError
       def describe(error)
         text = error.is_a?(AssertionError) ? error.message : "#{error.class}: #{error.message}"
         # mruby writes: file NAME line NUMBER: syntax error

@@ -20,7 +20,7 @@ class EdgeErrorsTest < EdgeCase
     run ->(env) { eval(env["rack.input"].read, nil, "secret.rb", 7) }
   RUBY
 
-  # [status, word] of the answer => {the app's code => text of the log's line; nil: no line}
+  # [status, word] of the answer => {the app's code => text of the line in the log; nil: no line}
   ERRORS = {
     [500, "internal"] => {
       "raise 'secret'" => "RuntimeError: secret (secret.rb:7",

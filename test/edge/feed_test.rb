@@ -2,7 +2,7 @@
 
 require_relative "support/edge_case"
 
-# Edge::Feed: a worker has one SUB for all its streams.
+# Edge::Feed: one SUB socket of a worker reads for all its streams.
 class EdgeFeedTest < EdgeCase
   deadline 600
 

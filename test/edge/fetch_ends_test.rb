@@ -21,7 +21,7 @@ class EdgeFetchEndsTest < EdgeCase
 
   SILENT = "Edge.fetch('/up/none')"
   AGAIN = "begin; #{SILENT}; ensure; Edge.fetch('/text'); end"
-  # The app's code, which waits => how many of its requests reach the upstream server.
+  # Code that waits in the app => how many requests it sends to the upstream server.
   FETCHES = {
     SILENT => 1, "Edge.join(*[-> { #{SILENT} }] * 2)" => 2, "app('sleep')" => 0,
     "app(%(#{SILENT}))" => 1, "Edge.fetch('/stream')" => 0,
@@ -70,7 +70,7 @@ class EdgeFetchEndsTest < EdgeCase
       end
     RUBY
     gate = client.get("/", body: "$gate = Edge.fetch('/text').body")
-    assert_equal [200, '"text"'], gate.to_a # although the app continues
+    assert_equal [200, '"text"'], gate.to_a # although the code above continues
     eventually { @upstream.departures.size == @upstream.requests.size }
   end
 

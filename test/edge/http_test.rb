@@ -2,7 +2,7 @@
 
 require_relative "support/edge_case"
 
-# What nginx does with a request before an app gets it; HTTP/2 over TLS.
+# How nginx reads a request before an app gets it, and HTTP/2 over TLS.
 class EdgeHTTPTest < EdgeCase
   APP = <<~RUBY
     run ->(env) {
@@ -27,7 +27,7 @@ class EdgeHTTPTest < EdgeCase
     body = "0123456789abcdef" * (900 * 64)
     before = server.rss
     60.times { assert_equal body, server.post("/", body).body }
-    most = MRubyBuild.version.start_with?("3.1") ? 30 : 80 # MiB; on mruby 3.3 it ends at 70
+    most = MRubyBuild.version.start_with?("3.1") ? 30 : 80 # MiB; a worker of mruby 3.3 grows by 70
     assert_operator server.rss - before, :<, most * 1024 unless ENV["GODWIT_EDGE_PRELOAD"]
   end
 

@@ -3,7 +3,7 @@
 require "json"
 require_relative "support/edge_case"
 
-# Seeded mutations of request bodies: each gets one of the documented answers, and the worker
+# Seeded mutations of request bodies: each request gets a documented answer, and the worker
 # survives.
 class EdgeMutationsTest < EdgeCase
   COUNT = Godwit::TestSupport::Length.of(500, long: 10_000)

@@ -2,7 +2,7 @@
 
 require_relative "support/edge_case"
 
-# Edge::Redis, with a redis-server and with servers that answer as a test says.
+# Edge::Redis, with a redis-server and with TCP servers of the tests.
 class EdgeRedisTest < EdgeCase
   # `redis` is a connection to $REDIS_URL.
   APP = "def redis = $redis ||= Edge::Redis.new(timeout: 60)\n"
@@ -115,7 +115,7 @@ class EdgeRedisTest < EdgeCase
     wanted = (0...10).map { |i| "*2\r\n$3\r\nGET\r\n$1\r\n#{i}\r\n" }.join
     2.times do
       assert_equal ["OK"] * 10, ask("Edge.join(*(0...10).map { |i| -> { redis.call(:GET, i) } })")
-      assert_equal wanted, read.pop # once while connecting, once connected
+      assert_equal wanted, read.pop # the fibers of the first round wait for the connection
       assert_empty read
     end
   ensure
@@ -137,7 +137,7 @@ class EdgeRedisTest < EdgeCase
       end
       [LOG.uniq.first, LOG.size]
     RUBY
-    # A server that accepts, and answers later: the commands wait for AUTH's answer.
+    # Now a server listens. The command waits until the client has connected again.
     listener = TCPServer.new("127.0.0.1", port)
     waiting = connection
     store = ended(in_thread { listener.accept })
@@ -145,7 +145,7 @@ class EdgeRedisTest < EdgeCase
     assert_equal "*2\r\n$3\r\nGET\r\n$1\r\nx\r\n", store.readpartial(100)
     store.write("$1\r\ny\r\n")
     assert_equal %("y"), waiting.answer.body
-    # Its end reaches the commands that wait for replies; the next try comes after 50 ms.
+    # A command that waits for a reply fails when the server closes. The client connects again.
     waiting.ask("/", body: "redis.call('GET', 'x')")
     store.readpartial(100)
     store.close
@@ -184,7 +184,7 @@ class EdgeRedisTest < EdgeCase
     store.freeze_process
     both = ask("Edge.join(*[0, 0.1].map { |s| -> { sleep s; outcome { $slow.get('x') } } })")
     assert_match(/Edge::TimeoutError: Redis at 127.0.0.1:#{store.port}: no answer in time/, both[0])
-    assert_match(/Edge::ConnectionError: /, both[1]) # it does not wait for its own time
+    assert_match(/Edge::ConnectionError: /, both[1]) # before the time-out of this command
   ensure
     store&.thaw_process
   end

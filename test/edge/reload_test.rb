@@ -147,7 +147,7 @@ class EdgeReloadTest < EdgeCase
     assert ended(in_thread { idle.closed_by_server? }), "an idle connection stays open"
     eventually { server.get("/").body == "new" }
     begun.write("b")
-    # nginx waits up to 5 s for each client to close its end.
+    # nginx waits up to 5 s until a client has closed its connection.
     [*requests, begun].zip([*paths, "/body"]) do |socket, path|
       expected = (path == "/peer") ? %({"error":"bad_gateway"}) : "done"
       assert_equal expected, ended(in_thread { socket.answer }).body, path

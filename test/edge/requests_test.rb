@@ -84,7 +84,7 @@ class EdgeRequestsTest < EdgeCase
       "HTTP_CONTENT_TYPE" => nil, "CONTENT_LENGTH" => nil
     }
     assert_equal expected, expected.to_h { |name, _| [name, env[name]] }
-    # More header names than a worker caches.
+    # These are more header names than a worker caches.
     3.times do
       (0...12).each do |group|
         names = (0...30).map { |number| "x-name-#{group}-#{number}" }

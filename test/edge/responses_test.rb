@@ -99,7 +99,7 @@ class EdgeResponsesTest < EdgeCase
     end
   end
 
-  # With a body, a client would read its bytes as the next answer on the connection.
+  # A client would read the bytes of a body as the next answer on the connection.
   test "HEAD, 204 and 304 have no body" do
     server = edge(APP.sub("ANSWER", '[200, {"content-length" => "7", "etag" => "x"}, ["1234567"]]'))
     requests = ["HEAD /head HTTP/1.1\r\nHost: x\r\n\r\n"]

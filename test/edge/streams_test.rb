@@ -107,7 +107,7 @@ class EdgeStreamsTest < EdgeCase
     ["Content-Type: text/event-stream", "Transfer-Encoding: chunked", "x-own: 1",
       "cache-control: no-cache"].each { |line| assert_includes one.head, "#{line}\r\n" }
     refute_match(/content-length/i, one.head)
-    one.ask("/created") # the connection is kept
+    one.ask("/created") # nginx has not closed the connection
     assert_equal "made", one.rest
     assert_match(/ 201 /, one.head)
     one.ask("/steps")
@@ -299,7 +299,7 @@ class EdgeStreamsTest < EdgeCase
       over_two.ask(1, "/wait")
       assert_stops { said["poured"] }
       eventually { said.values_at(*names).compact.sum == 6 }
-      # nginx waits up to 5 s for a client to close its end.
+      # nginx waits up to 5 s until a client has closed its connection.
       rests = streams.map { |one| in_thread { one.rest.tap { one.close } } }
       rests << in_thread { over_two.answer(1).tap { over_two.close } }
       ends.call
@@ -313,7 +313,7 @@ class EdgeStreamsTest < EdgeCase
 
   private
 
-  # A failure does not print the text, which has 2 MiB.
+  # Compares without assert_equal, since a failure would print 2 MiB.
   def assert_poured(text, ending = :whole)
     assert_equal [POURED.bytesize, :whole], [text.bytesize, ending]
     assert text == POURED

@@ -3,11 +3,11 @@
 require "json"
 require_relative "support/edge_case"
 
-# mruby's C functions that call Ruby: a wait in such a Ruby method is an error that names the C
-# function. docs/edge.md has the same rows.
+# mruby's C functions call some Ruby methods. A wait in such a method is an error that names the
+# method. docs/edge.md lists these methods.
 class EdgeWaitPlacesTest < EdgeCase
   PAGE = "#{EdgeBuild::ROOT}/docs/edge.md"
-  # Results that differ on mruby 3.3.
+  # Name => outcome, where mruby 3.3 differs.
   OTHERWISE =
     if MRubyBuild.version.to_s.start_with?("3.1")
       {}
@@ -16,7 +16,7 @@ class EdgeWaitPlacesTest < EdgeCase
     end
   TABLE = /<!-- begin cannot wait -->\n(.*?)<!-- end cannot wait -->/m
 
-  # Refused expressions by the method that the error names, and allowed ones. Each waits once.
+  # REFUSED has expressions by the method that the error names. Each expression waits once.
   APP = <<~'RUBY'
     def waits = sleep(0)
     def object(*names) = Class.new { names.each { |name| define_method(name) { |*| waits } } }.new

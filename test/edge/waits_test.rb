@@ -39,7 +39,7 @@ class EdgeWaitsTest < EdgeCase
     assert_match(/NoMethodError: undefined method 'call'/, ask("Edge.join(-> {}, 7)"))
     20.times { ask(values) }
     idle = ask("Edge::Join::FIBERS.instance_variable_get(:@idle).size")
-    assert_includes 4..8, idle # a fiber that has ended its block runs the next one
+    assert_includes 4..8, idle # an idle fiber runs the next block
   end
 
   test "sleep waits on the loop: other requests have their answers" do
@@ -77,7 +77,7 @@ class EdgeWaitsTest < EdgeCase
       poller.register(pair.first, :readable)
       poller.wait
     RUBY
-    # The first reply is late. The REQ is recreated while another fiber waits for its own reply.
+    # The first reply is late. The REQ is recreated while the second fiber waits in recv.
     recreated = ask(<<~RUBY)
       Godwit::REQ.connect(ROUTER.last_endpoint) do |req|
         both = Edge.join(-> { outcome { req.request("one", timeout: 0.03) } },
@@ -181,7 +181,7 @@ class EdgeWaitsTest < EdgeCase
       "[Fiber.new { |x| Fiber.yield(x + 1) }.resume(1), sleep(0)]" => [2, 0]
     }.each { |code, value| assert_equal value, ask(code), code }
     lost = Array.new(3) { connection("/", body: "Fiber.yield") }
-    assert_equal "PONG", ask("REDIS.call('PING')") # the pool replaces dead and lost fibers
+    assert_equal "PONG", ask("REDIS.call('PING')") # runs in a new fiber
     lost.each(&:close)
     assert_equal "PONG", ask("REDIS.call('PING')")
   end

@@ -25,7 +25,7 @@ class EdgeZMQTest < EdgeCase
     held = Array.new(5) { |i| begun(:ROUTER, "hold#{i}") }
     eventually { ask("ROUTER.request('count')") == "5" }
     %w[other release].each { |text| assert_equal text, ask("ROUTER.request('#{text}')") }
-    assert_equal (0...5).map { |i| "hold#{i}" }, held.map { |one| given(one) } # "other" passed them
+    assert_equal (0...5).map { |i| "hold#{i}" }, held.map { |one| given(one) } # after "other"
     %w[twice1 twice2].each { |text| assert_equal text, ask("ROUTER.request('#{text}')") }
     others = Array.new(10) { |i| begun(:REP, i) }
     assert_equal (0...10).map(&:to_s), others.map { |one| given(one) }
@@ -52,7 +52,7 @@ class EdgeZMQTest < EdgeCase
     assert_match(/\AEdge::ConnectionError: no peer at tcp:/, ask("QUICK.request('x')"))
     waiting = Array.new(3) { |i| begun(:SLOW, i) }
     eventually { ask("SLOW.request('3')").start_with?("Edge::BusyError: 3 requests wait for tcp:") }
-    waiting.shift.close # the peer never gets this request, and another one may wait instead
+    waiting.shift.close # the peer never gets this request, and another request may wait instead
     eventually { @server.accesses.any? { |line| line.start_with?("499") } }
     waiting << begun(:SLOW, 3)
     back_end(endpoint: endpoint)

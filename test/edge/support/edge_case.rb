@@ -26,7 +26,7 @@ class EdgeCase < Godwit::TestCase
     run ->(env) { [200, {}, [JSON.generate(outcome { eval(env["rack.input"].read) })]] }
   RUBY
 
-  # Ruby of an app: counts in SAID the calls of `noted` by name, their errors by class, their ends.
+  # Ruby of an app: SAID counts the calls of `noted` by name, their errors by class, their ends.
   NOTED = <<~RUBY
     SAID = Hash.new(0)
     def noted(name)

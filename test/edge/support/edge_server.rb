@@ -129,7 +129,7 @@ class EdgeServer
   def log_path = "#{@folder}/error.log"
   def environment = EdgePrograms.env(EdgePrograms.nginx).merge(@env, SANITIZER)
 
-  # Whether each worker has run each app's file or logged an error. nginx listens before that.
+  # Whether each worker has run each app's file, or has logged an error. nginx listens earlier.
   def ran?
     lines = File.exist?(log_path) ? log.lines.grep(/godwit: /) : []
     @locations.each_value.all? { |path| lines.count { |line| line.include?(path) } >= @workers }

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# Shared by RedisServer and the other servers that run in a child process, @child.
+# What RedisServer, BackEnd and EdgeServer share: the server runs in a child process, @child.
 module ServerChild
   # Ends the server as `kill -9` does.
   def kill

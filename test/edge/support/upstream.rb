@@ -2,7 +2,7 @@
 
 require "socket"
 
-# An HTTP server in threads of this process. Its answers are bytes of a test, so they may be wrong.
+# An HTTP server in threads of this process. A test gives the bytes of its answers, also wrong ones.
 class Upstream
   # A received request: its first line, its headers by lower-case name, and its body.
   Request = Struct.new(:line, :headers, :body) do
@@ -47,7 +47,7 @@ class Upstream
       @clients << [socket, thread]
     end
   rescue IOError, Errno::EBADF
-    nil # the listener is closed
+    nil # a test has closed the listener
   end
 
   def serve(socket)

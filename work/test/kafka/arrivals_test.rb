@@ -3,10 +3,10 @@
 require "work_helper"
 require "support/librdkafka"
 
-# Positions that the brokers withhold.
+# The brokers do not tell the committed positions while a transaction is open.
 class WorkKafkaArrivalsTest < Godwit::WorkCase
   Kafka = Godwit::Work.const_get(:Kafka)
-  UNSTABLE = 88 # UNSTABLE_OFFSET_COMMIT
+  UNSTABLE = 88 # librdkafka's code UNSTABLE_OFFSET_COMMIT
   Answer = Struct.new(:receive) { def close = nil }
 
   # A group whose answers the test chooses. nil: no answer has come.

@@ -6,7 +6,7 @@ require "support/secure_broker"
 require "erb"
 require "socket"
 
-# What connect says of brokers that it can use, and of those that it cannot.
+# connect reaches a broker, or raises an error that names the cause.
 class WorkKafkaConnectionTest < Godwit::WorkCase
   deadline 300 # on a busy machine a broker starts slowly
 

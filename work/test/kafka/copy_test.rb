@@ -50,7 +50,7 @@ class WorkKafkaCopyTest < Godwit::WorkCase
       .map { |one| Work.const_get(:Progress).new(one.watermark, one.state) }
   end
 
-  # Some have a key, headers or both; some have no value.
+  # Writes records. Some have a key, headers or both; some have no value.
   def write(numbers)
     @file.produce_many("payments", numbers.map { |number|
       [("value #{number}".ljust(200) unless (number % 7).zero?),

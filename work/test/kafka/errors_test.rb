@@ -4,7 +4,7 @@ require "work_helper"
 require "support/librdkafka"
 require "ffi"
 
-# librdkafka's errors as Ruby's.
+# How librdkafka's errors become Ruby's exceptions.
 class WorkKafkaErrorsTest < Godwit::WorkCase
   Work = Godwit::Work
   Kafka = Work.const_get(:Kafka)
@@ -17,7 +17,7 @@ class WorkKafkaErrorsTest < Godwit::WorkCase
   # @return [FFI::Pointer] an rd_kafka_error_t
   def native(code, text) = Functions.error_new(code, "%s", text)
 
-  # @return [Integer] the code with librdkafka's name
+  # @return [Integer] librdkafka's code of this name
   def code(name)
     @codes ||= (-250..200).to_h { |code| [Functions.err2name(code), code] }
     @codes.fetch(name)

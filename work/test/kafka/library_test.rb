@@ -2,11 +2,11 @@
 
 require "work_helper"
 
-# Finding librdkafka.
+# Which librdkafka Work loads.
 class WorkKafkaLibraryTest < Godwit::WorkCase
   Library = Godwit::Work.const_get(:Kafka)::Library
 
-  # Without the gem ffi, which the stage kafka gives to children.
+  # The load path without the gem ffi, which the stage kafka gives to children.
   def child_folders = super.grep_v(%r{/ffi-\d})
 
   # @return [String] the path of a library whose version is this text

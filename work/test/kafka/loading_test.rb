@@ -2,7 +2,7 @@
 
 require "work_helper"
 
-# What a process loads, and what it does not.
+# Which libraries a process loads with a file, and with Kafka.
 class WorkKafkaLoadingTest < Godwit::WorkCase
   # Runs a consumer on the log of its first argument, and prints the libraries that it has.
   PROGRAM = <<~RUBY

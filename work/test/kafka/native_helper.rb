@@ -58,8 +58,8 @@ module NativeKafka
     Broker.brokers
   end
 
-  # @yieldparam conf [FFI::Pointer] before the handle is made
-  # @return [FFI::Pointer] of a handle without librdkafka's messages
+  # @yieldparam conf [FFI::Pointer] the configuration, before the handle is made
+  # @return [FFI::Pointer] of a handle that logs nothing
   def handle(kind, properties, &before)
     own = {"bootstrap.servers" => Broker.brokers, "log_level" => "0"}
     Kafka::Handle.new(kind, own.merge(properties), &before).pointer

@@ -12,7 +12,7 @@ class WorkKafkaNativeTest < Godwit::WorkCase
   def choose(*choices) = choices.sample(random: random)
   def binary(size) = random.bytes(size)
 
-  # @param plain [Boolean] whether records have short values alone
+  # @param plain [Boolean] whether records have short values, and neither keys nor headers
   # @param size [Integer] of the largest record
   # @return [Array<Array(String, String, Array)>] value, key, headers
   def batch(count, plain: false, size: nil)
@@ -139,7 +139,7 @@ class WorkKafkaNativeTest < Godwit::WorkCase
     broker&.thaw
   end
 
-  # A producer that knows its topic, so that only the reports are absent.
+  # Stops the broker while the block runs, after a first record: the producer knows its topic.
   def stalled(properties = {})
     one = producer(properties)
     assert_equal [0], one.produce(topic_name, encode(["first"])).offsets
@@ -335,7 +335,7 @@ class WorkKafkaNativeTest < Godwit::WorkCase
     one = producer
     texts = ["a" * 10, nil, "b" * 500]
     bytes = encode(texts, ["k", "", nil], [[["n", "v"]], nil, [["m", nil]]])
-    one.produce(topic_name, bytes) # loads what a call needs
+    one.produce(topic_name, bytes) # the first call loads classes
     queue = queue(topic_name, offset: 3)
     delivery = stressed { one.produce(topic_name, *[bytes] * 3) }
     found = []

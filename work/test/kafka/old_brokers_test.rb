@@ -6,8 +6,8 @@ require "support/librdkafka"
 # Brokers without transactions: librdkafka's mock cluster stands in for them.
 class WorkKafkaOldBrokersTest < Godwit::WorkCase
   Kafka = Godwit::Work.const_get(:Kafka)
-  INIT_PRODUCER_ID = 22 # a kind of request
-  NONE = -1 # versions of it
+  INIT_PRODUCER_ID = 22 # the request that begins transactions
+  NONE = -1 # the broker has no version of the request
 
   Functions = Kafka::Functions
   Functions.load

@@ -2,7 +2,7 @@
 
 require "log/engines"
 
-# Writing without a group.
+# A client writes records without a consumer group.
 class WorkKafkaProducerTest < Godwit::WorkCase
   include Engines::Tools
 

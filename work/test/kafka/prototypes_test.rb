@@ -21,14 +21,14 @@ class WorkKafkaPrototypesTest < Godwit::WorkCase
     ]
   }.flat_map { |version, names| names.map { |name| [name, version] } }.to_h.freeze
 
-  # Our fields => those of the header.
+  # Struct of Functions => the header's name of the struct, and of fields with other names.
   STRUCTS = {
     Functions::Partition => ["rd_kafka_topic_partition_t", {error: :err, private: :_private}],
     Functions::Partitions => ["rd_kafka_topic_partition_list_t", {count: :cnt, elements: :elems}]
   }.freeze
   MESSAGE = %i[err rkt partition payload len key key_len offset _private].freeze
 
-  # @return [String] what the preprocessor makes of the header, and its version
+  # @return [String] the preprocessed header, and its version
   def self.header
     @header ||= preprocess("#include <#{HEADER}>\nversion RD_KAFKA_VERSION\n")
   end

@@ -4,7 +4,7 @@ require "work_helper"
 require "support/librdkafka"
 require "ffi"
 
-# What `connect` takes, and librdkafka's properties that are made of it.
+# The settings of `connect`, and the properties of librdkafka that follow from these settings.
 class WorkKafkaSettingsTest < Godwit::WorkCase
   Kafka = Godwit::Work.const_get(:Kafka)
   Settings = Kafka::Settings
@@ -14,7 +14,7 @@ class WorkKafkaSettingsTest < Godwit::WorkCase
   SECRET = "Tr0ub4dor"
   TYPES = {producer: 0, transactional: 0, consumer: 1, reader: 1}.freeze
 
-  # librdkafka's own list of properties.
+  # libc's functions for the file to which librdkafka writes its list of properties.
   module Listing
     extend FFI::Library
 
@@ -106,7 +106,7 @@ class WorkKafkaSettingsTest < Godwit::WorkCase
     assert_match(/use the keyword instance:/, refused(kafka: {"group.instance.id" => "a"}))
   end
 
-  # Properties without which records may be lost or doubled.
+  # Without these properties records may be lost or written twice.
   SAFE = {"enable.idempotence" => "true", "acks" => "all"}.freeze
   COMMITTED = {
     "isolation.level" => "read_committed", "enable.auto.commit" => "false",

@@ -2,7 +2,7 @@
 
 require "work_helper"
 
-# URLs of Kafka, good and bad ones.
+# Which URLs of Kafka are accepted, and what an error shows of a URL.
 class WorkKafkaUrlTest < Godwit::WorkCase
   Url = Godwit::Work.const_get(:Kafka)::Url
   SECRET = "Tr0ub4dor"

@@ -14,17 +14,17 @@ class Broker
   NOT_OWN = "no Kafka broker that a test may start: set GODWIT_KAFKA_START to start.sh's path"
   START = 60 # seconds; start.sh itself gives up after 30
   STOP = 15 # seconds for a clean end
-  QUICK_START = "-XX:TieredStopAtLevel=1" # in two thirds of the time
+  QUICK_START = "-XX:TieredStopAtLevel=1" # Java starts in two thirds of the time
   # With the protocol of KIP-848 the brokers decide these times, in ms.
   SESSIONS = {
     "min.session.timeout" => 1_000, "session.timeout" => 2_000,
     "min.heartbeat.interval" => 200, "heartbeat.interval" => 500
   }.map { |name, time| "group.consumer.#{name}.ms=#{time}" }.join("\n").freeze
-  HOLD = 9 # the descriptor that the broker inherits: its end of file is the broker's end
+  HOLD = 9 # a pipe that the broker inherits: its end of file tells that the broker has ended
 
   class << self
     # @return [String] "HOST:PORT,…"
-    # @raise [Missing] when there is none
+    # @raise [Missing] when there is no broker
     def brokers = given || shared.brokers
 
     # @return [Broker] the broker of {.brokers}
@@ -40,7 +40,7 @@ class Broker
     # @return [Boolean] whether {.start} can work
     def startable? = File.executable?(script) && !java.nil?
 
-    # @return [String, nil] of brokers that others have started
+    # @return [String, nil] addresses of brokers that others have started
     def given = ENV["KAFKA_BROKERS"].to_s.then { |text| text unless text.empty? }
 
     # @yieldparam broker [Broker] it ends with the block
@@ -52,7 +52,7 @@ class Broker
       broker&.remove
     end
 
-    # Starts one more broker. It ends with the process at the latest.
+    # Starts one more broker, which ends at the end of the process at the latest.
     # @param ports [Integer] consecutive free ports: the broker's, the controller's, and further
     #   ones for its own listeners
     # @param properties [String, #call, nil] lines of server.properties; what can be called gets
@@ -173,7 +173,7 @@ class Broker
   def signal(name)
     Process.kill(name, @pid) if @pid
   rescue Errno::ESRCH
-    nil # it has ended
+    nil # the broker has ended
   end
 
   # No process waits for the broker's process, so it may stay a zombie.

@@ -3,7 +3,7 @@
 require "json"
 require "support/noted_runs"
 
-# Compares what producers wrote, what consumers ran, and what they wrote.
+# Compares the records of producers with the runs and the outputs of consumers.
 module KafkaAccounts
   include NotedRuns
 
@@ -20,7 +20,7 @@ module KafkaAccounts
 
   def acknowledged = File.readlines(file("acknowledged"), chomp: true).map(&:to_i)
 
-  # @return [Integer] -1: the group cannot be seen, as while its coordinator starts
+  # @return [Integer] -1: the brokers do not list the group, such as while its coordinator starts
   def lag
     own = client.groups.select { |one| one.group == group }
     own.empty? ? -1 : own.sum(&:lag)
@@ -61,7 +61,7 @@ module KafkaAccounts
     assert_empty acknowledged - ids, "acknowledged records that are lost"
   end
 
-  # The outputs of a transaction may be seen a little later than its positions.
+  # Readers may get the outputs of a transaction a little later than its positions.
   def assert_outputs(sent)
     wanted = sent.map { |one| one.value[:id] }
     eventually("outputs that are missing", deadline: 60) do

@@ -7,7 +7,7 @@ class KafkaCleaner
   Kafka = Godwit::Work.const_get(:Kafka)
   LATEST = -1
 
-  # Functions that Work does not need.
+  # librdkafka's functions, also those that Work does not need.
   Functions = Kafka::Functions.tap do |functions|
     functions.load
     {"Topic" => "topics", "Group" => "groups"}.each do |one, many|
@@ -50,7 +50,7 @@ class KafkaCleaner
   # Waits until no transaction is open: then readers see all records.
   def await_transactions
     start
-    check("open transactions") until ends(0) == ends(1) # of all records, and of committed ones
+    check("open transactions") until ends(0) == ends(1) # all records, and committed records
   end
 
   # @return [nil]
@@ -82,7 +82,7 @@ class KafkaCleaner
   def entry(name, number) = Kafka::PartitionList::Entry.new(name, number, LATEST)
   def topics = @cluster.topics.keys.grep_v(KafkaLog::KEPT)
 
-  # Members that a kill has ended leave after their session.
+  # A member that was killed departs from its group after its session.
   def delete_groups
     until (groups = @groups.names).empty?
       codes = delete("Group", groups, :group_result_error)

@@ -25,7 +25,7 @@ module Godwit
       transaction.abort.timed.out.transaction.cleanup.interval.ms=500
     PROPERTIES
     HOOKS = File.expand_path("kafka_steps.rb", __dir__)
-    # Runs a consumer until TERM. A line of `notes` is a run, one of `events` an event.
+    # Runs a consumer until TERM. A line of the file `notes` is a run, one of `events` an event.
     CONSUMES = <<~RUBY
       require "godwit/work"
       require "json"
@@ -98,7 +98,7 @@ module Godwit
     # The broker logs the transactions whose end it leaves out: see KafkaAccounts.
     JAVA = "#{Broker::QUICK_START} -Dorg.slf4j.simpleLogger.log.kafka.coordinator.transaction." \
       "TransactionMarkerChannelManager=info"
-    # A broker of the tests of this stage, which all may stop.
+    # The broker of all tests of this stage, which a test may stop.
     def self.broker = @@broker ||= Broker.start(properties: BROKER, java: JAVA)
 
     include KafkaAccounts
@@ -158,7 +158,7 @@ module Godwit
       @consumers.delete(child)
     end
 
-    # Ends the producers; their last records are written.
+    # Ends the producers, which first write their last records.
     def stop_producing
       @producers.each { |child| assert_child child.signal(:TERM).finish }.clear
     end

@@ -1,10 +1,10 @@
 # frozen_string_literal: true
 
-# Makes methods of the engine fail.
+# Makes calls of the engine's methods fail.
 module KafkaFaults
   KAFKA = Godwit::Work.const_get(:Kafka)
   ARMED = {} # [class, method] => what each call of the method runs first
-  PREPARED = {} # [class, method] => the class, whose method runs ARMED
+  PREPARED = {} # [class, method] => the class whose method runs the block in ARMED
 
   class << self
     # @yieldparam object [Object] whose method is called; the call fails if the block raises

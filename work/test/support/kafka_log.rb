@@ -17,9 +17,9 @@ module KafkaLog
     (PROTOCOL == "classic") ? own.merge("session.timeout.ms" => session) : own
   end
   SETTINGS = {timeout: 30, group_protocol: PROTOCOL, kafka: kafka(6_000)}.freeze
-  # Settings for children that a kill ends: others get their partitions after this short session.
+  # Settings for children that a test kills: others get their partitions after this short session.
   SHORT = {group_protocol: PROTOCOL, kafka: kafka(2_000)}.freeze
-  WAIT = 30 # seconds for members of the last test, which a kill has ended
+  WAIT = 30 # seconds until killed members of the test before have departed
 
   class << self
     # @return [String]
@@ -38,7 +38,7 @@ module KafkaLog
     # Deletes all topics and groups, also those of a test that was killed.
     def clean = native.clean
 
-    # Waits until readers see what was committed.
+    # Waits until readers get all committed records.
     def await_transactions = native.await_transactions
 
     private

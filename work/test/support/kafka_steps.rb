@@ -1,10 +1,10 @@
 # frozen_string_literal: true
 
-# A consumer's process loads this file. It acts at the steps of its transactions with outputs that
-# SETTINGS lists, one after the other.
+# A consumer's process loads this file. SETTINGS lists steps of transactions with outputs, and what
+# the process does at each step, one step after the other.
 module KafkaSteps
   STEPS = SETTINGS.fetch("steps")
-  EVERY = 3 # transactions
+  EVERY = 3 # transactions from one act to the next
   FUNCTIONS = Godwit::Work.const_get(:Kafka)::Functions.tap(&:load)
   FUNCTIONS.attach_function(:test_fatal_error, "rd_kafka_test_fatal_error",
     %i[pointer int string], :int)
@@ -19,7 +19,7 @@ module KafkaSteps
       step = {at: name, what: STEPS.shift[1]}
       event(:step, step)
       act(step[:what], producer.handle.pointer)
-      event(:acted, step) # not of a process that is killed
+      event(:acted, step) # a process that is killed does not come here
     end
 
     private
@@ -33,7 +33,7 @@ module KafkaSteps
       end
     end
 
-    # @return [Boolean] whether librdkafka knows that the group has put the process out
+    # @return [Boolean] whether librdkafka knows that the process is no longer in its group
     def out?
       engine = Godwit::Work.client.engine
       handles = engine.instance_variable_get(:@memberships).each_value.map do |one|

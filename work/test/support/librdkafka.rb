@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# Names the librdkafka of bin/setup: Bundler hides its gem from {Godwit::Work::Kafka::Library}.
+# Work gets the librdkafka of bin/setup by this variable, since Bundler hides its gem.
 ENV["GODWIT_LIBRDKAFKA"] ||=
   Dir[File.expand_path("../../../vendor/kafka/gems/karafka-rdkafka-*/ext/librdkafka.so", __dir__)]
     .max.to_s

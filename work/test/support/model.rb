@@ -1,16 +1,16 @@
 # frozen_string_literal: true
 
-# What a group shall have done, in plain Arrays by partition.
+# The expected state of a group, in plain Arrays by partition.
 class GroupModel
   include Minitest::Assertions
 
   RETRIES = 2
-  CRASHES = 2 # after which records run one at a time
+  CRASHES = 2 # after so many crashes records run one at a time
   # A record's key, how often it fails before it is handled, and whether its handler has a
   # transaction.
   Plan = Struct.new(:key, :failures, :transaction)
-  # What a handler did and no commit has written: the claim, the record, and its output or dead
-  # letter; without either it failed.
+  # A run that is not committed yet: the claim, the record, and its output or dead letter. A run
+  # without either has failed.
   Change = Struct.new(:claim, :offset, :output, :dead)
 
   def initialize(partitions)
@@ -40,8 +40,8 @@ class GroupModel
     end
   end
 
-  # A handler runs. What it does without owning the partition has no effect.
-  # @return [Plan, nil] nil: it fails
+  # A handler runs, without effect if the claim no longer owns the partition.
+  # @return [Plan, nil] nil: the handler fails
   def ran(claim, message)
     at, offset = message.partition, message.offset
     plan = @records[at][offset]
@@ -54,7 +54,7 @@ class GroupModel
     end
     plan unless fails
   rescue Minitest::Assertion => error
-    @problem ||= error # a handler's exception goes no further
+    @problem ||= error # the runner would rescue an exception of the handler
     nil
   end
 
@@ -130,7 +130,7 @@ class GroupModel
     @noted[at] = nil
   end
 
-  # @param position [Object] what the engine has
+  # @param position [Object] the engine's state of the partition
   def assert_same_as(position)
     at = position.partition
     # How many records run one at a time depends on how long they take.

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# What consumers in other processes run of the topic `from`, in the group `group`. They note each
+# The runs of the topic `from` in the group `group` by consumers in other processes. These note each
 # run in `file("notes")`: process, key, partition, offset, and a number.
 module NotedRuns
   # A run of a record's handler.
@@ -8,7 +8,7 @@ module NotedRuns
     def place = [partition, offset]
   end
 
-  # @return [Array<Run>] those that the notes hold between these bytes
+  # @return [Array<Run>] the runs that the notes have between these bytes
   def runs(from = 0, to = File.size(file("notes")))
     File.binread(file("notes"), to - from, from).to_s.lines.grep(/\n\z/).map do |line|
       pid, key, *numbers = line.split
@@ -16,7 +16,7 @@ module NotedRuns
     end
   end
 
-  # @return [Hash{Integer => Object}] what is committed, by partition
+  # @return [Hash{Integer => Object}] the committed progress by partition
   def committed
     client.engine.positions(group, client.engine.topics.fetch(from)).to_h do |one|
       [one.partition, Godwit::Work.const_get(:Progress).new(one.watermark, one.state)]
@@ -35,7 +35,7 @@ module NotedRuns
     end
   end
 
-  # A record that ran before another one of its key has the smaller offset.
+  # Asserts that the records of a key ran in the order of their offsets.
   def assert_order(ran)
     ran.uniq(&:place).group_by { |run| [run.key, run.partition] }.each do |key, first|
       assert_equal first.map(&:offset), first.map(&:offset).sort, "key #{key}"

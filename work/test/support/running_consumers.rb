@@ -32,7 +32,7 @@ module RunningConsumers
   # @return [Thread::Queue]
   def seen = @seen ||= Thread::Queue.new
 
-  # @return [Array<Object>] the next ones in {#seen}
+  # @return [Array<Object>] the next values in {#seen}
   def next_seen(count) = Array.new(count) { seen.pop }
 
   # @return [Work::Testing] with a consumer whose handler is the block

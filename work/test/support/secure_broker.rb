@@ -16,7 +16,7 @@ class SecureBroker
     })
   end
 
-  # @return [String] the path of the broker's certificate, of another broker's
+  # @return [String] the path of the broker's certificate; of a certificate that is not the broker's
   attr_reader :ca, :other_ca
 
   # @param folder [String] for certificates

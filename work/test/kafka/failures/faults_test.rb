@@ -4,7 +4,7 @@ require "support/kafka_failures"
 require "support/kafka_administration"
 require "support/kafka_faults"
 
-# Calls that fail once in the engine, in one process: consumers go on.
+# A call of the engine fails once: consumers in this process go on.
 class WorkKafkaFaultsTest < Godwit::KafkaFailureCase
   include KafkaAdministration
 
@@ -136,7 +136,7 @@ class WorkKafkaFaultsTest < Godwit::KafkaFailureCase
     client.topic("#{from}.b", format: :text)
     other = own(Work::Client.new(engine))
     assert_equal "text", other.engine.topics.fetch("#{from}.b").format
-    client.topic(from) # its format was among the facts
+    client.topic(from) # the deleted topic had the format of this one
     write(0...10)
     start
     all_run(0...10)

@@ -5,7 +5,7 @@ require "support/kafka_failures"
 # Consumers that are killed.
 class WorkKafkaKillsTest < Godwit::KafkaFailureCase
   KILLS = LONG ? 24 : 4
-  EVERY = 5 # seconds
+  EVERY = 5 # seconds between two kills
 
   test "one of five consumers is killed each few seconds, while partitions are added" do
     random = Random.new(Minitest.seed)

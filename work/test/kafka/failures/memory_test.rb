@@ -8,9 +8,9 @@ class WorkKafkaMemoryTest < Godwit::KafkaFailureCase
   RECORDS = 10_000_000
   STEP = 1_000_000
   SETTLED = 3 # steps until the queues, the heap and malloc's pools have their size
-  GROWTH = 8 << 10 # KiB in the other steps: a bit more than 1 byte of a record
+  GROWTH = 8 << 10 # KiB in all other steps: a little more than 1 byte for each record
 
-  # Notes the resident memory in KiB after each STEP. Compressed records take little of the disk.
+  # Prints the resident memory in KiB after each STEP. Compressed records need little of the disk.
   MEASURE = <<~'RUBY'
     require "godwit/work"
     require "json"

@@ -16,7 +16,7 @@ class WorkKafkaOutagesTest < Godwit::KafkaFailureCase
       handled(300)
       look
       broker.public_send(fail)
-      sleep seconds # the failure itself
+      sleep seconds # the failure lasts so long
       broker.public_send(recover)
       handled(300)
       look

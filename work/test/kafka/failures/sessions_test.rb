@@ -2,7 +2,7 @@
 
 require "support/kafka_failures"
 
-# A consumer does not run for longer than its session.
+# A consumer is stopped for longer than its session, or starts again within the session.
 class WorkKafkaSessionsTest < Godwit::KafkaFailureCase
   def owners
     positions = client.engine.positions(group, client.engine.topics.fetch(from))
@@ -10,7 +10,7 @@ class WorkKafkaSessionsTest < Godwit::KafkaFailureCase
     positions.map { |one| marks[one.member] }
   end
 
-  # @return [Boolean] whether all these have partitions, and no partition is without one
+  # @return [Boolean] whether each of these has partitions, and no partition has another owner
   def shared_by?(*children) = owners.uniq.sort_by(&:to_i) == children.map(&:pid).sort
 
   test "a consumer is stopped beyond its session: what it does later has no effect" do
@@ -18,7 +18,7 @@ class WorkKafkaSessionsTest < Godwit::KafkaFailureCase
     produce
     handled(200)
     eventually(deadline: 90) { shared_by?(stopped, other) }
-    # A member claims partitions before its handlers get them, and `lost` names only the latter.
+    # A member claims partitions before its handlers start, and `lost` names those with handlers.
     eventually(deadline: 90) { runs.any? { |run| run.pid == stopped.pid } }
     look
     stopped.signal(:STOP)
@@ -35,7 +35,7 @@ class WorkKafkaSessionsTest < Godwit::KafkaFailureCase
     stop_consuming
   end
 
-  # @return [Array<Array(String, String)>] what the hooks of a consumer were told
+  # @return [Array<Array(Symbol, String)>] the calls of a consumer's hooks: name and partitions
   def moves(child)
     events(:assigned, :revoked, :lost_hook).select { |one| one.pid == child.pid }
       .map { |one| [one.name, one.values[:numbers]] }

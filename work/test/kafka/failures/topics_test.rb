@@ -18,8 +18,8 @@ class WorkKafkaTopicsTest < Godwit::KafkaFailureCase
     eventually(deadline: 90) { outputs.size == ids.size && lag.zero? }
   end
 
-  # When the topic is made again => its records. Made at once, it has fewer records than the
-  # offsets of the group say.
+  # When the topic is made again => its records. A topic that is made at once has fewer records
+  # than the offsets of the group.
   {"after the errors" => 200...400, "at once" => 200...240}.each do |time, ids|
     test "a topic is deleted, and made again #{time}: consumers go on" do
       consume_by(2)
