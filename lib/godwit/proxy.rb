@@ -169,13 +169,6 @@ module Godwit
     end
     alias_method :to_s, :inspect
     # @private
-    def observe(observer) = _observe(observer)
-    # @private
-    # @param bytes [Integer] most bytes of large frames in the sending side's queues; a message that
-    #   exceeds them is dropped
-    def bound(bytes) = _bound(bytes)
-
-    # @private
     def initialize_copy(_) = raise(Errors.no_copy("proxy", "make another with Proxy.new"))
 
     # @private

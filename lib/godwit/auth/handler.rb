@@ -40,7 +40,9 @@ module Godwit
         @pending = {}
         @warned = {}
         @pid = Process.pid
-        @workers = Workers.new(workers, method(:call_block), method(:warn_of_dropping))
+        @workers = Workers.new(workers, method(:call_block)) do
+          warn_once(:dropped) { "a decision was dropped: on_decision is slow or has no thread" }
+        end
         bind
         Handler.retain(self)
         start
@@ -226,10 +228,6 @@ module Godwit
         @workers.add_notice(-> { notice(block, decision) }) if block
       rescue ClosedError, ContextTerminatedError
         nil
-      end
-
-      def warn_of_dropping
-        warn_once(:dropped) { "a decision was dropped: on_decision is slow or has no thread" }
       end
 
       def notice(block, decision)

@@ -11,8 +11,8 @@ module Godwit
       MAX_NOTICES = 10_000 # notices that wait for a thread
 
       # @param run [#call] gets each {Request} whose turn it is
-      # @param dropped [#call] is called after a notice was dropped
-      def initialize(most, run, dropped)
+      # @yield after a notice was dropped
+      def initialize(most, run, &dropped)
         @most = most
         @run = run
         @dropped = dropped

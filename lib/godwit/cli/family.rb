@@ -80,6 +80,11 @@ module Godwit
 
         def endpoint(arguments) = Endpoint.expand(arguments.first || raise(missing("endpoint")))
 
+        def only_endpoint(arguments)
+          no_arguments(arguments.drop(1))
+          endpoint(arguments)
+        end
+
         def foreign_endpoint(arguments)
           Endpoint.foreign(arguments.first || raise(missing("endpoint")))
         end

@@ -14,11 +14,6 @@ module Godwit
 
         private
 
-        def only_endpoint(arguments)
-          no_arguments(arguments.drop(1))
-          endpoint(arguments)
-        end
-
         # Connects to the control endpoint of a `log serve`.
         # @raise [TimeoutError] after --timeout; else StateError, after {ANSWER_TIMEOUT} seconds
         def with_control(endpoint, seconds)

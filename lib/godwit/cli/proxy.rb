@@ -57,7 +57,7 @@ module Godwit
 
         def serve(proxy)
           Signals.queued("INT", "TERM") do |events|
-            watcher = Thread.new { wait(proxy, events) }
+            watcher = Signals.watch(proxy, events, :proxy, "proxy")
             interval = options[:stats]
             timer = Thread.new { loop { sleep(interval) && events << :stats } } if interval
             sides = [proxy.frontend, proxy.backend, *proxy.capture]
@@ -72,14 +72,6 @@ module Godwit
             [watcher, timer].compact.each(&:kill)
             warn "godwit: #{counts(proxy.statistics)}"
           end
-        end
-
-        # The proxy ends by itself only after an error.
-        def wait(proxy, events)
-          proxy.wait
-          events << StateError.new("the proxy has ended", operation: :proxy)
-        rescue => error
-          events << error
         end
 
         def counts(statistics)

@@ -17,6 +17,17 @@ module Godwit
         queue&.close
       end
 
+      # Starts a thread that waits for a server, which ends by itself only after an error. The queue
+      # gets that error.
+      def watch(server, queue, operation, name)
+        Thread.new do
+          server.wait
+          queue << StateError.new("the #{name} has ended", operation: operation)
+        rescue => error
+          queue << error
+        end
+      end
+
       def status(name) = (name == "INT") ? EXIT[:interrupted] : EXIT[:ok]
     end
   end

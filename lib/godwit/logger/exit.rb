@@ -26,7 +26,7 @@ module Godwit
           pid = @registered = Process.pid
           @incomplete = @last = nil unless over? # these values were the parent process's
           at_exit do
-            @over[pid] = true # first, since Ruby takes no interrupt before the `if`
+            @over[pid] = true # this line comes first: Ruby takes no interrupt before the `if`
             close_all if pid == Process.pid
           end
         end

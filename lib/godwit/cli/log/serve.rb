@@ -107,12 +107,7 @@ module Godwit
         end
 
         def handle_signals
-          waiter = Thread.new do # the broadcaster ends by itself only after an error
-            @broadcaster.wait
-            @signals << StateError.new("the broadcaster has ended", operation: :log)
-          rescue => error
-            @signals << error
-          end
+          watcher = Signals.watch(@broadcaster, @signals, :log, "broadcaster")
           loop do
             case (word = @signals.pop)
             when "HUP" then reopen
@@ -121,7 +116,7 @@ module Godwit
             end
           end
         ensure
-          waiter.kill
+          watcher.kill
         end
 
         def reopen

@@ -60,8 +60,7 @@ module Godwit
         end
 
         def call(arguments)
-          no_arguments(arguments.drop(1))
-          endpoint = arguments.empty? ? nil : endpoint(arguments)
+          endpoint = only_endpoint(arguments) unless arguments.empty?
           check_options(endpoint)
           # A bad path fails before the measurement.
           File.open(options[:hgrm], "a").close if options[:hgrm]

@@ -27,8 +27,7 @@ module Godwit
         end
 
         def call(arguments)
-          no_arguments(arguments.drop(1))
-          endpoint = endpoint(arguments)
+          endpoint = only_endpoint(arguments)
           check_access(endpoint)
           require "godwit/perf"
           serve(Godwit::Perf::Server.new(endpoint, **server_security, **agent))

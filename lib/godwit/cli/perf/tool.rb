@@ -42,7 +42,6 @@ module Godwit
           mean latency: %<latency>.3f [us]
         TEXT
         FRAMES = {frames: true}.freeze
-        PLAIN = {"" => 1}.freeze
         MOST = 0x7fff_ffff # the largest int of C
 
         # The form of each tool.
@@ -66,7 +65,7 @@ module Godwit
           "<n^oA}I:66W+*ds3tAmi1+KJzv-}k&fC2aA5Bj0K", "9R9bV}[6z6DC-%$!jTVTKvWc=LEL{4i4gzUe$@Zx"
         ].freeze
         private_constant :Form, :LAT, :THR, :CURVE, :LATENCY, :THROUGHPUT, :FFI_RZMQ_LATENCY,
-          :FRAMES, :PLAIN, :MOST, :SERVER, :CLIENT
+          :FRAMES, :MOST, :SERVER, :CLIENT
 
         # @param name [String] one of {TOOLS}
         def initialize(name)
@@ -106,7 +105,7 @@ module Godwit
 
         # libzmq's perf tools would read "1k" as 1, so a unit is refused.
         def number(text, name, least)
-          found = units(text, PLAIN)
+          found = Integer(text, 10) if text.match?(/\A\d+\z/)
           return found if found&.between?(least, MOST)
           wrong(text, "#{name} is a number without a unit, #{least} to #{MOST}")
         end

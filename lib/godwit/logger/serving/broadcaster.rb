@@ -107,8 +107,8 @@ module Godwit
         else
           @proxy = Proxy.new(@input, @output)
           # A backend's primitives, private by its contract.
-          @proxy.observe(@passed)
-          @proxy.bound(out_bytes)
+          @proxy.__send__(:_observe, @passed)
+          @proxy.__send__(:_bound, out_bytes)
         end
       rescue
         release if @owned
