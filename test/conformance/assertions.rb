@@ -4,10 +4,9 @@ require "socket"
 require "support/ports"
 require_relative "plain/support/helpers"
 
-# Short forms of what the conformance tests assert. They use the public API only, so that any
-# backend can run them.
 module Conformance
-  # Errors that name the fix, messages that still flow, senders that are full.
+  # Assertions about errors and durations. They use the public API only, so that any backend can
+  # run them.
   module Assertions
     include Plain::Helpers
 
@@ -31,7 +30,7 @@ module Conformance
       end
     end
 
-    # Like {#assert_named}, for errors without a named class: a subclass of their Errno class.
+    # Like {#assert_named}, for an error that has no class of its own in Godwit's API.
     def assert_system_error(errno_class, says, operation:)
       error = assert_raises(errno_class) { yield }
       assert_kind_of Godwit::Error, error
@@ -42,11 +41,10 @@ module Conformance
       error
     end
 
-    # Asserts that the block takes at least so long. A busy machine may take longer.
-    # @param least [Numeric] seconds
+    # Asserts that the block takes at least `least` seconds. A busy machine may take longer.
     def assert_takes(least, &block) = assert_operator(seconds(&block), :>=, least)
 
-    # Repeats the request until it has reached the server, which does not answer. On a busy machine
+    # Repeats the request until it has reached the server, which sends no reply. On a busy machine
     # the time-out may come before libzmq has sent the request, which is then lost.
     # @return [String, Array<String>] the request, as the server got it
     def ask_without_reply(client, server, request, timeout: 0.2)
@@ -57,7 +55,7 @@ module Conformance
     end
 
     # Sends until the sender's queue and the system's buffers are full.
-    # @return [Integer] how many messages it took; they are "0", "1"… with filler behind
+    # @return [Integer] the number of messages sent; their first frames are "0", "1" and so on
     def fill(sender, filler: "x" * 65_536, patience: 0.1)
       count = 0
       count += 1 while sender.send([count.to_s, filler], timeout: patience, exception: false)

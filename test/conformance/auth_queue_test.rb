@@ -74,7 +74,7 @@ class AuthQueueTest < Conformance::Case
     assert_equal "c1", next_begun
   end
 
-  # The end of a1's block lets b2's begin, which leaves the last worker to a2.
+  # When the block for a1 ends, the block for b2 can begin, and the last worker is free for a2.
   def test_the_end_of_one_block_may_let_two_begin
     begun, held, first = self.begun, self.held, Thread::Queue.new
     auth(workers: 3).on_decision # a decision would also wake a worker

@@ -237,7 +237,7 @@ class AuthSocketsTest < Conformance::Case
     assert_nil pull.recv(timeout: 0, exception: false)
   end
 
-  # @return [nil] at the end of the connection
+  # @return [nil] when the server has ended the connection
   def sent_and_dropped(peer, greeting)
     peer.write(greeting, "\6\0hello", "\0\5hello")
     loop { peer.readpartial(100) }

@@ -25,7 +25,7 @@ module Conformance
       auth.on_decision { |decision| queue << decision }
     end
 
-    # @return [Thread::Queue]
+    # @return [Thread::Queue] gets each {Godwit::Auth::Decision}
     def decisions = @decisions ||= Thread::Queue.new
 
     # @return [Godwit::Auth::Decision] the Auth's next decision

@@ -3,7 +3,7 @@
 require "test_helper"
 require_relative "beacons"
 
-# Godwit::Beacon, in a network namespace.
+# Tests of Godwit::Beacon in a network namespace of their own.
 class BeaconTest < NetworkCase
   include Conformance::Beacons
 

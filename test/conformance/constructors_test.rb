@@ -80,7 +80,7 @@ class ConstructorsTest < Conformance::Case
 
   test "close waits for the sockets' own linger, and only for sent messages" do
     nobody = "tcp://127.0.0.1:#{free_port}"
-    # libzmq counts linger in whole milliseconds from the start of the current millisecond
+    # libzmq counts linger in whole milliseconds from the start of the current millisecond.
     {nil => 0, 0 => 0, 0.1 => 0.099}.each do |linger, least|
       one = own(Godwit::Context.new(linger: 2 * HANG))
       push = own(one.socket(:PUSH))

@@ -8,7 +8,7 @@ class ErrorsTest < Conformance::Case
   Reply = Godwit::ErrorReply
   PAGE = File.read(File.expand_path("../../docs/error-replies.md", __dir__))
 
-  # Errors that plain/ does not test.
+  # Errno and operation, untested in plain/ => class and parent of the error, retriable or not.
   {
     [Errno::ENOTSOCK, :send] => [Godwit::ClosedError, IOError, false],
     [Errno::EINVAL, :set] => [Godwit::OptionError, ArgumentError, false],

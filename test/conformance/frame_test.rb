@@ -50,7 +50,7 @@ class FrameTest < Conformance::Case
     assert_equal "", Godwit::Frame.new("").byteslice(0, 1)
   end
 
-  # Closing so large a frame releases its memory, unless the slice holds it.
+  # The close of a frame of this size releases its memory, unless a slice holds the memory.
   test "a slice outlives its frame" do
     assert_equal "z" * (1 << 20), assert_child(run_child(<<~RUBY)).stdout
       require "godwit"

@@ -2,7 +2,7 @@
 
 require_relative "case"
 
-# Godwit.socket in one process. test/process/after_fork_test.rb tests forks.
+# Godwit.socket in one process. Forks: test/process/after_fork_test.rb.
 class LazySocketTest < Conformance::Case
   def lazy(type = :PUSH)
     own(Godwit.socket do

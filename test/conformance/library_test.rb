@@ -2,7 +2,7 @@
 
 require "test_helper"
 
-# Socket#fd, the build of libzmq, the files in the gem.
+# Socket#zmq_fd, the build on another system, the files in the gem.
 class LibraryTest < Godwit::TestCase
   test "zmq_fd becomes readable when a message arrives" do
     a, b = connected_pair(:PAIR, :PAIR, transport: :tcp)

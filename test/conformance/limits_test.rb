@@ -4,7 +4,7 @@
 
 require_relative "case"
 
-# Too many sockets, too many descriptors: an error, never an abort.
+# Too many sockets or descriptors cause an error, and do not end the process.
 class LimitsTest < Conformance::Case
   LIMIT = (RUBY_ENGINE == "jruby") ? 200 : 40 # descriptors; Java itself has many open
 

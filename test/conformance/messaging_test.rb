@@ -2,7 +2,7 @@
 
 require_relative "case"
 
-# send, recv and their relatives, beside plain/.
+# Further tests of send, recv and similar methods; most are in plain/.
 class MessagingTest < Conformance::Case
   under_gc_stress
 

@@ -3,7 +3,7 @@
 require_relative "case"
 require_relative "monitored"
 
-# The ways to read a Monitor, its end, and the class Event.
+# How to read a Monitor, how it ends, and the class Event.
 class MonitorFormsTest < Conformance::Case
   include Conformance::Monitored
 
@@ -171,7 +171,7 @@ class MonitorFormsTest < Conformance::Case
 end
 
 if Godwit.has?(:draft)
-  # Fields that only the second version of libzmq's events has.
+  # Tests of the fields that only the second version of libzmq's events has.
   class MonitorDraftsTest < Conformance::Case
     include Conformance::Monitored
 

@@ -154,7 +154,7 @@ class OptionsTest < Godwit::TestCase
   end
 
   OPTIONS::SOCKET.each_value do |option|
-    next if option.by_hand? && option.writable? # (un)subscribe: tested with their methods
+    next if option.by_hand? && option.writable? # (un)subscribe: other tests call the methods
 
     define_method(:"test_socket_option_#{option.name}") do
       not_on :ffi, "it has no use_fd" if option.name == :use_fd
@@ -189,7 +189,7 @@ class OptionsTest < Godwit::TestCase
     end
   end
 
-  # The table has an Integer such as 30 where libzmq's value becomes 30.0.
+  # The table of options has 30 where `get` returns 30.0.
   def normal(value, like) = (like.is_a?(Integer) && value == like) ? like : value
 
   def test_defaults_of_a_context

@@ -37,7 +37,7 @@ class PollerTest < Conformance::Case
     assert_equal [[rep, [:readable]]], facts(waiting.value)
   end
 
-  # A send of a REQ changes what it can do next, and libzmq may not signal the reply that follows.
+  # A send changes what a REQ can do next, and libzmq may not signal the reply that follows.
   test "a request that another thread makes between two waits is not missed" do
     rep, req = connected_pair(:REP, :REQ, transport: :inproc)
     poller = open_poller(req)

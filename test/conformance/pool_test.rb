@@ -2,7 +2,7 @@
 
 require_relative "case"
 
-# Godwit::Pool: how it lends, retains and replaces sockets. test/process/after_fork_test.rb forks.
+# How a Godwit::Pool lends, retains and replaces sockets. Forks: test/process/after_fork_test.rb.
 class PoolTest < Conformance::Case
   def pool(type = :PUSH, **options)
     own(Godwit::Pool.new(**options) { open_socket(type) })

@@ -172,7 +172,7 @@ class ProxyTest < Conformance::Case
     thread = in_thread { streamer.run }
     assert_flows(push, pull, "abc")
     streamer.terminate
-    assert_equal 33, thread.value.backend.sent_bytes # a total of all runs
+    assert_equal 33, thread.value.backend.sent_bytes # the total of all runs
   end
 
   test "run lets other fibers run, and ends in a fiber" do

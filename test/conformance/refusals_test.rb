@@ -44,7 +44,7 @@ class RefusalsTest < Godwit::TestCase
         text = /\Agodwit: PULL refused a client( at 127\.0\.0\.1)?: #{Regexp.escape(text)}\z/
         3.times { knock(server, curve: wrong, server_key: wrong.public_key) }
         assert_match text, lines.pop
-        # Clients whose address the kernel has forgotten get one more line: libzmq reports none.
+        # At most one more line is about clients whose address the kernel no longer knows.
         assert_operator lines.size, :<=, 1
         # The warning about the last of these clients may come only in the next minute.
         text = /\Agodwit: PULL refused a client.*this side uses CURVE, and a client does not/
@@ -73,7 +73,7 @@ class RefusalsTest < Godwit::TestCase
     push.connect(pull.last_endpoint)
     reader = waiting_on(pull) { pull.recv }
     nil until events.next_event(timeout: 5).name == :handshake_succeeded
-    assert_raises(Godwit::TimeoutError) { events.next_event(timeout: 0.3) } # a slow wait by now
+    assert_raises(Godwit::TimeoutError) { events.next_event(timeout: 0.3) } # recv waits that long
     assert(Thread.list.none? { |thread| thread.name == "godwit refusals" })
     push << "x"
     ended(reader)

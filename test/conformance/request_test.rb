@@ -157,7 +157,7 @@ class RequestTest < Conformance::Case
     not_on :jruby, "Java itself fails where no descriptor is left"
     result = assert_child run_child(<<~RUBY, deadline: 90)
       require "godwit"
-      # A process for each limit, since a process cannot raise it again.
+      # Each limit has a process of its own: a process cannot raise its limit again.
       [1, 2, 3, 12].each do |left|
         Process.wait(fork do
           rep = Godwit::ROUTER.bind("tcp://127.0.0.1:*")

@@ -4,7 +4,7 @@
 
 require_relative "case"
 
-# The Strings that are sent and received, beside plain/shapes.rb, and their encodings.
+# Further tests of Strings that are sent and received (see plain/shapes.rb), and encodings.
 class StringsTest < Conformance::Case
   test "Strings of all kinds and encodings, byte for byte: frozen, shared, of subclasses; Arrays " \
     "of subclasses" do

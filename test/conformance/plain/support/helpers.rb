@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 module Plain
-  # Short forms for the scenarios, on every backend.
+  # Assertions and actions that several scenarios need, on every backend.
   module Helpers
     # Asserts an error of exactly this class and with exactly this message.
     # @return [Exception]
