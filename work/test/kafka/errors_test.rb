@@ -94,6 +94,8 @@ class WorkKafkaErrorsTest < Godwit::WorkCase
       error = Errors.of(code(name), :commit, retriable: expected[0], fatal: expected[1])
       assert_equal expected, [error.retriable?, error.fatal?], name
     end
+    own = Work::BrokerError.new("x")
+    assert_equal [nil, nil, false, false], [own.code, own.name, own.retriable?, own.fatal?]
   end
 
   test "an rd_kafka_error_t becomes an error, and is destroyed" do
