@@ -13,7 +13,7 @@ end
 
 # The files of a program that logs. A trap handler may log, but cannot load a file.
 %w[
-  folder local_level warnings exit formatter
+  files local_level warnings exit formatter
   wire/levels wire/lines wire/topic wire/text wire/error_text wire/packing wire/header wire/entry
   wire/durable_wire
   writing/settings writing/stream writing/sequence_counter writing/bounded_queue

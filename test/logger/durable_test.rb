@@ -324,7 +324,7 @@ class LoggerDurableTest < Godwit::TestCase
   test "fsync: on both sides asks the disk for each record before it counts as stored" do
     synced = Thread::Queue.new
     note = ->(file) { synced << File.extname(file.path) }
-    Godwit::Logger.const_get(:Folder).stub(:sync_file, note) do
+    Godwit::Logger.const_get(:Files).stub(:sync_file, note) do
       open_receiver(sink: {fsync: true})
       log = open_log(fsync: true)
       20.times do |index|
@@ -341,7 +341,7 @@ class LoggerDurableTest < Godwit::TestCase
 
   test "fsync: asks the disk for the folders too that were made, and for the names in them" do
     synced = []
-    Godwit::Logger.const_get(:Folder).stub(:sync, ->(path) { synced << path }) do
+    Godwit::Logger.const_get(:Files).stub(:sync, ->(path) { synced << path }) do
       log = logger(nowhere, durable: "#{folder}/of/billing", fsync: true)
       assert_equal ["#{folder}/of", folder, scratch_dir], synced.shift(3)
       log.info("x")

@@ -40,7 +40,7 @@ module Godwit
             raise
           end
           lock.move(inner)
-          Folder.sync(folder) if options[:fsync]
+          Files.sync(folder) if options[:fsync]
           new(inner, lock, id: id, inner: true, **options, &block)
         end
 
@@ -66,7 +66,7 @@ module Godwit
             path = File.dirname(path)
           end
           FileUtils.mkdir_p(folder, mode: 0o700)
-          fresh.each { |one| Folder.sync(File.dirname(one)) } if fsync
+          fresh.each { |one| Files.sync(File.dirname(one)) } if fsync
         end
 
         # @return [DiskQueue, nil] nil also for a folder that cannot be read: others follow

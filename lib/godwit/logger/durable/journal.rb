@@ -142,7 +142,7 @@ module Godwit
       def find(inode)
         folder, start = File.split(@sink.path)
         names = Dir.children(folder).select { |name| name.start_with?(start) }
-        names.map { |name| File.join(folder, name) }.find { |path| Folder.inode(path) == inode }
+        names.map { |name| File.join(folder, name) }.find { |path| Files.inode(path) == inode }
       end
 
       def entry(sequences)
@@ -170,8 +170,8 @@ module Godwit
       # Appends an entry. Entries after a torn one could not be read: so a torn entry is removed, or
       # else the journal is rewritten.
       def put(file, bytes, before)
-        Append.write(file, bytes, fsync: @sink.fsync) do
-          @bytes = nil unless Append.truncate(file, before)
+        Files.append(file, bytes, fsync: @sink.fsync) do
+          @bytes = nil unless Files.truncate(file, before)
         end
         @bytes = before + bytes.bytesize
       end
@@ -183,7 +183,7 @@ module Godwit
         before = @bytes
         put(fresh, entry(@last_sequences.merge(changed)), 0)
         File.rename(fresh.path, @path)
-        Folder.sync(File.dirname(@path)) if @sink.fsync
+        Files.sync(File.dirname(@path)) if @sink.fsync
         @file.close
         @file = fresh
       rescue SystemCallError

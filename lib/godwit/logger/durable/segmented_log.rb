@@ -239,7 +239,7 @@ module Godwit
         @next += 1 # the number counts even if the new file fails
         old, @file = @file, file
         put(SegmentedLog.entry(0, [segment.prev].pack("Q>") << @checkpoint.call), segment)
-        Folder.sync(@folder) if @fsync
+        Files.sync(@folder) if @fsync
         @segments << segment
         old&.close
         drop_released
@@ -252,10 +252,10 @@ module Godwit
       end
 
       def put(bytes, segment)
-        Append.write(@file, bytes, fsync: @fsync) do
+        Files.append(@file, bytes, fsync: @fsync) do
           # A reader stops at a torn entry. If the entry cannot be truncated, the next entry needs a
           # new file.
-          @file = @file.close unless Append.truncate(@file, segment.size)
+          @file = @file.close unless Files.truncate(@file, segment.size)
         end
         segment.size += bytes.bytesize
         @total += bytes.bytesize

@@ -13,7 +13,7 @@ module Godwit
         attr_reader :error # why the last write failed
 
         def initialize(path)
-          @path = File.expand_path(Folder.checked_path(path, :reader, "state:"))
+          @path = File.expand_path(Files.checked_path(path, :reader, "state:"))
           @due = Timeout.now + PERIOD
         end
 

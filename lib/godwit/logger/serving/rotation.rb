@@ -123,7 +123,7 @@ module Godwit
           end
         end
         @names.synchronize do
-          name = siblings.find { |one| Folder.inode(one) == inode } unless @stopping
+          name = siblings.find { |one| Files.inode(one) == inode } unless @stopping
           next unless name # nil: the file has been deleted
           File.rename(unfinished, "#{name}.gz")
           File.unlink(name)

@@ -51,7 +51,7 @@ module Godwit
       # @raise [SystemError] when it cannot be opened: Errno::ENOENT, Errno::EACCES…
       def initialize(path, rotate: nil, keep: nil, gzip: false, fsync: false, format: nil,
         clock: Time)
-        @path = Folder.checked_path(path, :sink, "path")
+        @path = Files.checked_path(path, :sink, "path")
         period, @limit = checked_rotation(rotate)
         allowed = "a number of files, 1 or more, or nil for all"
         Errors.check_positive(:sink, "keep:", allowed, keep) unless keep.nil?
@@ -141,7 +141,7 @@ module Godwit
           @reported = true
           count, = Lines.chunk(lines, index, @limit ? [@limit - @size, CHUNK].min : CHUNK)
           chunk = lines[index, count]
-          Append.write(@file, chunk.join, fsync: @fsync && @regular) do |error, done|
+          Files.append(@file, chunk.join, fsync: @fsync && @regular) do |error, done|
             raise failure(error, chunk, done, index, report)
           end
           in_file(count, index, report)
@@ -154,7 +154,7 @@ module Godwit
         report&.call(before + count)
         @written += count
       rescue
-        Append.truncate(@file, @size) if @regular
+        Files.truncate(@file, @size) if @regular
         raise
       end
 
@@ -162,7 +162,7 @@ module Godwit
       def failure(error, lines, done, before, report)
         done = 0 if @fsync # it is unknown how many bytes of the write are on the disk
         count, whole = (done < lines.first.bytesize) ? [0, 0] : Lines.chunk(lines, 0, done)
-        Append.truncate(@file, @size + whole) if @regular
+        Files.truncate(@file, @size + whole) if @regular
         in_file(count, before, report) if count.positive?
         Errors.build(error.errno, :write, @path).tap { |built| built.sent = before + count }
       end
@@ -195,7 +195,7 @@ module Godwit
         @inode = file.stat.ino
         @size = regular ? file.size : 0
         @reported = false
-        Folder.sync(File.dirname(@path)) if @fsync && regular
+        Files.sync(File.dirname(@path)) if @fsync && regular
         @due = @rotation&.due(@size.zero? ? @clock.now : file.mtime)
       rescue SystemCallError => error
         file&.close
@@ -204,7 +204,7 @@ module Godwit
       end
 
       # JRuby's File.identical? compares the names that the files were opened with.
-      def in_place? = Folder.inode(@path) == @inode
+      def in_place? = Files.inode(@path) == @inode
 
       def claim(file)
         return if file.flock(File::LOCK_EX | File::LOCK_NB)

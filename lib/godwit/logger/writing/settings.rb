@@ -124,7 +124,7 @@ module Godwit
 
       def check_folder(name, folder, bytes)
         count("#{name.chomp(":")}_bytes:", bytes) if bytes
-        Folder.checked_path(folder, :logger, name, "the path of a folder")
+        Files.checked_path(folder, :logger, name, "the path of a folder")
       end
 
       def bad(name, wanted, value) = raise(Errors.bad_value(:logger, name, wanted, value))

@@ -2,8 +2,8 @@
 
 module Godwit
   class Logger < ::Logger
-    # Files and folders: what survives a power cut, and checks.
-    module Folder
+    # What the logger does with files and folders: checks, appends, what survives a power cut.
+    module Files
       module_function
 
       def checked_path(path, operation, argument, wanted = "the path of a file")
@@ -29,31 +29,26 @@ module Godwit
 
       # JRuby has no fdatasync.
       def sync_file(file) = file.respond_to?(:fdatasync) ? file.fdatasync : file.fsync
-    end
-    private_constant :Folder
 
-    # Writes to the files of {Sink}, {SegmentedLog} and {Journal}; the caller removes torn bytes.
-    module Append
-      class << self
-        # @yieldparam done [Integer] bytes that are in the file, which the block has to remove
-        def write(file, bytes, fsync:)
-          done = 0
-          size = bytes.bytesize
-          done += file.syswrite(done.zero? ? bytes : bytes.byteslice(done..)) while done < size
-          Folder.sync_file(file) if fsync
-        rescue SystemCallError => error
-          yield error, done
-          raise
-        end
+      # Appends bytes to a file of a {Sink}, a {SegmentedLog} or a {Journal}.
+      # @yieldparam done [Integer] bytes that are in the file, which the block has to remove
+      def append(file, bytes, fsync:)
+        done = 0
+        size = bytes.bytesize
+        done += file.syswrite(done.zero? ? bytes : bytes.byteslice(done..)) while done < size
+        sync_file(file) if fsync
+      rescue SystemCallError => error
+        yield error, done
+        raise
+      end
 
-        def truncate(file, size)
-          file.truncate(size)
-          true
-        rescue SystemCallError
-          false
-        end
+      def truncate(file, size)
+        file.truncate(size)
+        true
+      rescue SystemCallError
+        false
       end
     end
-    private_constant :Append
+    private_constant :Files
   end
 end
