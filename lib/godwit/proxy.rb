@@ -138,7 +138,7 @@ module Godwit
     # @return [self]
     def resume = control(:resume)
     # @return [Boolean] whether it runs, in this process
-    def running? = _running? && !!@thread&.alive? # {#start} acquires before it has a thread
+    def running? = _running? && !!@thread&.alive? # {#start} acquires sockets before a thread
     # @return [Boolean] whether {#pause} was called last
     def paused? = _paused?
 

@@ -44,7 +44,7 @@ module Godwit
           address = @clients.delete(event.fd)
           warn_of(@failed.shift, address) if @failed.any?
         when :handshake_failed_no_detail
-          # No authenticator runs: then libzmq does not close the connection.
+          # When no authenticator runs, libzmq does not close the connection.
           warn_of(event, nil) if event.value == Errno::EFAULT::Errno
         else @failed << event
         end

@@ -4,10 +4,10 @@ module Godwit
   module Perf
     # The client's side of a link: connects sockets and gives commands to the {Server}.
     class Link
-      WARM_UP = 1 # seconds
+      WARM_UP = 1 # seconds of the warm-up when the measurement has a time
       WARM_UP_MESSAGES = 1_000 # messages of the warm-up when the measurement has a count
-      POLL_INTERVAL = 0.05 # seconds
-      SILENCE = 30 # seconds
+      POLL_INTERVAL = 0.05 # seconds between two requests for a result
+      SILENCE = 30 # seconds without progress, beside the time-out
       ERROR = 300 # characters of a server's error, at most
 
       def initialize(endpoint, timeout, options)

@@ -26,7 +26,7 @@ module ZMQ
   numbers.merge!(types)
   Godwit::Monitor::KINDS.each { |kind| numbers[:"EVENT_#{kind.name.upcase}"] = kind.bit }
   numbers[:EVENT_ALL] = 0x7ff # the events that ffi-rzmq knew
-  # Includes options that ffi-rzmq did not know.
+  # The constants include options that ffi-rzmq did not know.
   Godwit::Options::SOCKET.each_value do |option|
     [option.const, *option.also].each { |name| numbers[name.to_sym] ||= option.id }
   end

@@ -2,7 +2,7 @@
 
 module Godwit
   module Compat
-    # The parts of ffi-rzmq's layer that are no part of `ZMQ` and `LibZMQ`.
+    # What ffi-rzmq's layer has beside `ZMQ` and `LibZMQ`.
     module FFIRzmq
       SOCKETS = WeakSet.new # all sockets that are in use
 

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# The functions of libzmq that programs call beside `ZMQ`. Any other raises
+# The functions of libzmq that programs call beside `ZMQ`. Any other one raises
 # {ZMQ::NotSupportedError}.
 module LibZMQ
   # The release of ffi-rzmq-core whose API this is.

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 module ZMQ
-  # One frame of a message. A received frame stays in libzmq's memory until its bytes are asked for
+  # One frame of a message. A received frame stays in libzmq's memory until a program reads it
   # ({#copy_out_string}, {#data}), and is sent on without a copy. The garbage collector frees it;
   # {#close} frees it at once.
   class Message

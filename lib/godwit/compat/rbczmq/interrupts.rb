@@ -2,7 +2,7 @@
 
 module Godwit
   module Compat
-    # The parts of rbczmq's layer that are no part of rbczmq's API.
+    # What rbczmq's layer has beside rbczmq's API.
     module Rbczmq
       SOCKETS = WeakSet.new # all sockets that are in use
 

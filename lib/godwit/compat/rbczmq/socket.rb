@@ -15,7 +15,7 @@ module ZMQ
     private_constant :LINGER
 
     class << self
-      # These methods raise in sockets of this class.
+      # Makes these methods raise an Error in sockets of this class.
       def unsupported_api(*methods)
         methods.each do |name|
           define_method(name) do |*|
@@ -24,7 +24,7 @@ module ZMQ
         end
       end
 
-      # These methods raise an Error with the message when it is not the socket's turn.
+      # Makes these methods raise an Error with this message when it is not the socket's turn.
       def handle_fsm_errors(message, *methods)
         methods.each do |name|
           define_method(name) do |*arguments|

@@ -2,8 +2,8 @@
 
 module Godwit
   class Logger < ::Logger
-    # flock(2) on a file in a folder: the folder belongs to one process until that ends, however it
-    # ends. A forked child does not inherit the lock.
+    # flock(2) on a file in a folder: the folder belongs to one process until the process ends, in
+    # whatever way. A forked child does not inherit the lock.
     class Lock
       NAME = "lock"
       # The locks of this process, and the closed ones of its parents. Array's methods need no lock.

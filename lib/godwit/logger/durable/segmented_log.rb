@@ -151,8 +151,8 @@ module Godwit
         @segments = Dir.children(@folder).grep(FILE).sort.map do |name|
           Segment.new(name.to_i(16), File.join(@folder, name), 0, 0, 0)
         end
-        # Only the last file may be torn, even in its checkpoint. Then the file before it has a
-        # checkpoint.
+        # A crash tears only the last file. If it tears the checkpoint there, the last checkpoint is
+        # in the file before.
         full = [@segments.size - 1, 0].max
         full -= 1 while full.positive? && !checkpoint_of(@segments[full])
         @segments.each_with_index do |segment, index|

@@ -4,7 +4,7 @@ module Godwit
   class Logger < ::Logger
     # The piece of a durable logger that belongs to one process, instead of a {BoundedQueue}:
     # {#push} encodes a record and writes it to a {DiskQueue}, from which a {DurableSender} sends
-    # it. It has no reference to a Logger, so that the garbage collector can collect that.
+    # it. The writer has no reference to a Logger, so that the garbage collector can collect that.
     #
     # A trap handler cannot take the lock, so the sender stores its records a moment later.
     class DurableWriter < BaseWriter

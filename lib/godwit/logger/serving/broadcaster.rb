@@ -308,7 +308,7 @@ module Godwit
         @proxy.close
       end
 
-      # The proxy passes the messages on, as it may hold one.
+      # The proxy passes the remaining messages on, since it may hold one of them.
       def drain(finish)
         @proxy.start unless @proxy.running?
         before = nil

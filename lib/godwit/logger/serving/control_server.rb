@@ -9,7 +9,7 @@ module Godwit
       WRITERS = 1 << 20 # bytes of an answer with the statistics of a thousand writers
       QUESTIONS = 100 # queued questions of one client
 
-      # So many bytes of answers may wait for a client. An answer's records have at most `longest`.
+      # `bytes` of answers may wait for a client. An answer's records have at most `longest` bytes.
       def self.options(bytes, longest)
         {max_message_size: LONGEST, recv_hwm: QUESTIONS,
          send_hwm: [bytes / (longest + WRITERS), 1].max, mandatory: true}

@@ -104,7 +104,7 @@ module Godwit
           Thread.handle_interrupt(Object => :never) do
             fresh = new_sender
             fresh.inherit(sender) if sender.own?
-            # CRuby switches threads only before the `?`.
+            # CRuby switches threads before the `?`, and not between it and the assignment.
             @held[0].equal?(sender) ? @held[0] = fresh : fresh.close
           end
           sender = @held[0]

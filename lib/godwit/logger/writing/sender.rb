@@ -3,7 +3,7 @@
 module Godwit
   class Logger < ::Logger
     # The thread of one process that dequeues entries, encodes them and hands them to the transport.
-    # It has no reference to a Logger, so that the garbage collector can collect that.
+    # A Sender has no reference to a Logger, so that the garbage collector can collect that.
     class Sender < BaseWriter
       BATCH = 256
       # Seconds after the start in which a socket without a reader does not count as unresponsive.
