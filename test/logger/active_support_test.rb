@@ -11,7 +11,7 @@ class ActiveSupportLoggerTest < Godwit::TestCase
     require "active_support"
     require "active_support/tagged_logging"
     require "active_support/broadcast_logger"
-    require "active_support/core_ext/object/try" # Rails has it, and logger_outputs_to? wants it
+    require "active_support/core_ext/object/try" # Rails loads it; logger_outputs_to? needs it
     true
   end
 

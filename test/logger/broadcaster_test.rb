@@ -41,8 +41,8 @@ class LoggerBroadcasterTest < Godwit::TestCase
     open_socket(:PUSH, **options).connect(broadcaster.input.first)
   end
 
-  # A reader whose subscriptions have arrived. It has received the last record of the writer that
-  # tests this. (Readers that a test opened earlier receive some of those records, too.)
+  # Opens a reader, and sends it records of a new writer until it has the last one: its
+  # subscriptions have then arrived. Other readers receive some of these records too.
   def subscriber(broadcaster, **options)
     one = own(Reader.subscribe(broadcaster.output.first, context: context, **options))
     push = push_to(broadcaster)
@@ -119,7 +119,7 @@ class LoggerBroadcasterTest < Godwit::TestCase
       assert_equal seq, records_of(reader, [WRITER], 1).first.seq
     end
     last = 100
-    eventually do # the reader notices a gap at the record after it
+    eventually do # the reader sees a loss at the next record
       push.send(frames(last += 1))
       stuck.recv(timeout: 0.01, exception: false) && stuck.lost.positive?
     end
@@ -155,7 +155,7 @@ class LoggerBroadcasterTest < Godwit::TestCase
     one = subscriber(relay)
     relay.stop.wait(5)
     push_to(relay).send_many(Array.new(600) { |i| frames(i + 1) })
-    with_constants(Broadcaster, DRAIN: 10) { relay.close } # returns when no record arrives
+    with_constants(Broadcaster, DRAIN: 10) { relay.close } # the close ends once no record comes
     assert_equal [*1..600], sink.records.select { |record| record.writer == WRITER }.map(&:seq)
     assert_equal [*1..600], Array.new(600) { one.recv(timeout: 5).seq }
     assert_predicate sink, :closed?
@@ -208,7 +208,7 @@ class LoggerBroadcasterTest < Godwit::TestCase
     push.close
   end
 
-  # Addresses in use: test/cli/log_serve_test.rb.
+  # test/cli/log_serve_test.rb tests addresses in use.
   test "arguments that are not allowed are named, and no socket stays open" do
     {last: -1, last_bytes: 1.5, sink: 3, on_foreign: 1, in_bytes: 0, out_bytes: 0,
      answer_bytes: 0}.each do |name, value|
@@ -261,7 +261,7 @@ class LoggerBroadcasterTest < Godwit::TestCase
       300.times { |index| push.send(frames(index + 2, text: LARGE), timeout: 10) }
       eventually { relay.statistics["skipped"].positive? }
       reader = open_socket(:SUB, subscribe: "").connect(relay.output.first)
-      # Small records still find room in the queue.
+      # The bound does not count small records.
       eventually do
         push.send(frames(1, text: "small")) && reader.recv(timeout: 0.01, exception: false)
       end

@@ -2,9 +2,9 @@
 
 module Godwit
   module TestSupport
-    # The library's time limits, for a test whose machine may be busy.
+    # Changes constants of the library, such as time limits, during a block.
     module Constants
-      # A limit is never undefined, as a thread may read it at any moment.
+      # No constant is ever undefined, since another thread may read it at any moment.
       # @param type [Module]
       # @param values [Hash{Symbol => Object}] values of its constants during the block
       def with_constants(type, **values)

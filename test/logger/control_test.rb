@@ -47,7 +47,7 @@ class LoggerControlTest < Godwit::TestCase
       assert_raises(ArgumentError) { one.last(1, level: "foo") }.message
   end
 
-  # Good questions: wire_test.rb.
+  # wire_test.rb tests valid questions.
   test "bad questions get an error, and the next question its answer" do
     deep = "#{"[" * 50}#{"]" * 50}"
     dealer = open_socket(:DEALER).connect(@relay.control.first)

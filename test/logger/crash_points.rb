@@ -4,23 +4,23 @@
 # itself at its nth step: before or after a call that changes a file or sends a message. All threads
 # share the count.
 module CrashPoints
-  @left = nil
+  @remaining = nil
 
   class << self
-    # @param number [Integer] number of the step; the process never reaches a large number
+    # @param number [Integer] number of the step; a process with fewer steps ends by itself
     def arm(number)
       [
         [File, Steps.new(%i[syswrite truncate pwrite])],
         [File.singleton_class, Steps.new(%i[truncate rename unlink])],
         [Godwit::Socket, Steps.new(%i[send_nonblock])]
       ].each { |mod, steps| mod.prepend(steps) }
-      @left = number
+      @remaining = number
     end
 
     def step
-      return unless @left
-      @left -= 1
-      Process.kill(:KILL, Process.pid) if @left.zero?
+      return unless @remaining
+      @remaining -= 1
+      Process.kill(:KILL, Process.pid) if @remaining.zero?
     end
   end
 

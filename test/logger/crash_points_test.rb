@@ -80,7 +80,7 @@ class LoggerCrashPointsTest < Godwit::TestCase
         3.times do |index|
           receiver.sink.write([Godwit::Logger::Record.parse("plain #{index + 1}")])
           note.pwrite([index + 1].pack("Q>"), 0)
-          # Waits, so that the plain lines are between the records.
+          # The wait puts the plain lines between the records.
           sleep(0.001) until receiver.stats.written >= 10 * (index + 1)
         end
         sleep
@@ -107,7 +107,7 @@ class LoggerCrashPointsTest < Godwit::TestCase
   RUBY
 
   WRITER = PRELUDE + <<~'RUBY'
-    # Makes the files small, so that the writer creates and deletes some.
+    # The files are small, so that the writer creates and deletes several.
     Godwit::Logger.const_get(:SegmentedLog).prepend(
       Module.new do
         def initialize(folder, **options, &block) =

@@ -20,7 +20,7 @@ class LoggerDropInTest < Godwit::TestCase
       RuntimeError.new("no backtrace"), "100%"
     ]
     (0..5).to_a.product(messages) do |level, message|
-      log.add(level, message) { nil } # with a block, as nil is no message then
+      log.add(level, message) { nil } # without a block nil would be no message
       log.add(level, message, "other") { nil }
       assert_equal line(one = record, "prog", message), one.to_s
       assert_equal line(one = record, "other", message), one.to_s
@@ -50,7 +50,7 @@ class LoggerDropInTest < Godwit::TestCase
       records(8).map(&:text)
   end
 
-  # In a process of its own: a loaded ActiveSupport would choose between thread and fiber.
+  # The child does not load ActiveSupport, which would choose between thread and fiber.
   test "a local level holds for its thread and fiber" do
     assert_logs(<<~RUBY)
       log = Godwit::Logger.new(ENDPOINT)
@@ -118,14 +118,14 @@ class LoggerDropInTest < Godwit::TestCase
       log.info("x")
       assert log.flush(timeout: long)
       assert_equal "x", record.text
-      log.close # Logs#teardown asserts that it warns of nothing
+      log.close # Logs#teardown asserts that the close warns of nothing
     end
     may_lose
     log = logger(nowhere, overflow: :block, block_timeout: 1e300, queue: 1, linger: 0)
     caller = in_thread { 3.times { |number| log.info(number.to_s) } }
     until_full(log)
     capture_io { log.close }
-    caller.value # raised nothing
+    caller.value # the thread raised nothing
   end
 
   test "in another Ractor it is refused at construction" do
@@ -160,7 +160,7 @@ class LoggerDropInTest < Godwit::TestCase
     def nothing.inspect = nil
     itself = Object.new
     def itself.to_s = self
-    safe = Class.new(String) { def to_s = self } # as ActiveSupport::SafeBuffer's
+    safe = Class.new(String) { def to_s = self } # as in ActiveSupport::SafeBuffer
     log = logger
     log.info(nothing)
     log.info(itself) { "itself" }

@@ -36,8 +36,8 @@ class LoggerDurableProcessTest < Godwit::TestCase
     assert_child(run_child(PRELUDE + program, [scratch_dir], **options)).stdout.lines(chomp: true)
   end
 
-  # How a process ends while other threads log: records for which `info` returned true are on the
-  # disk, whatever happens later.
+  # Threads log while the process ends, or while another thread closes the logger. Each record for
+  # which `info` returned true is then on the disk.
   {
     "the process ends, and lingers in vain" => "",
     "another thread closes the logger" => "log.close"
@@ -85,7 +85,7 @@ class LoggerDurableProcessTest < Godwit::TestCase
         end
       end
       log.info("parent 2")
-      receiver # opened after the forks, so the children have none
+      receiver # it opens after the forks, so no child has it
       children.each { |pid| Process.wait(pid); abort("a child failed") unless $?.success? }
       log.close
       finish
@@ -125,7 +125,7 @@ class LoggerDurableProcessTest < Godwit::TestCase
       parent = fork do
         log = log_to
         log.info("first")
-        fork { writer.puts(Process.pid) || sleep } # a running child has released the folder
+        fork { writer.puts(Process.pid) || sleep } # a child that runs on holds no lock
         sleep
       end
       child = reader.gets.to_i
@@ -197,7 +197,7 @@ class LoggerDurableProcessTest < Godwit::TestCase
       child = fork do
         $stderr.reopen(File::NULL)
         trap("USR1") { Process.setrlimit(:FSIZE, Process::RLIM_INFINITY, Process::RLIM_INFINITY) }
-        Process.setrlimit(:FSIZE, 3_000, Process::RLIM_INFINITY) # before a record can arrive
+        Process.setrlimit(:FSIZE, 3_000, Process::RLIM_INFINITY) # set before a record arrives
         receiver
         sleep
       end
@@ -207,8 +207,8 @@ class LoggerDurableProcessTest < Godwit::TestCase
       await { log.stats.last_error }
       warning = log.stats.last_error.message
       abort(warning) unless warning.include?("the receiver cannot write")
-      # Not a last line without an end: the receiver may write it again at this moment. If half a
-      # line stayed, it would later stand in the middle of the file.
+      # The receiver may be writing the last line at this moment, so a line without its end does
+      # not count. A torn line that stays is in the middle of the file at the end of the test.
       whole = File.readlines("#{FOLDER}/app.log").grep(/\n\z/).map { |line| line[/: (.*)$/, 1] }
       unless whole.any? && whole == Array.new(whole.size) { |index| "record #{index}" }
         abort("torn: #{whole.last}")
@@ -223,7 +223,7 @@ class LoggerDurableProcessTest < Godwit::TestCase
     assert_equal [*(0...100).map { |index| "record #{index}" }, "0"], lines
   end
 
-  # Refused records have a number too. Records that report drops come from no call.
+  # A refused record has a number too. A record that reports drops belongs to no call.
   test "on a full disk each record counts once: acknowledged, queued or dropped" do
     skip Godwit::TestSupport::Tmpfs.missing if Godwit::TestSupport::Tmpfs.missing
     Dir.mkdir(folder = File.join(scratch_dir, "durable"))
@@ -243,7 +243,7 @@ class LoggerDurableProcessTest < Godwit::TestCase
       write = ->(count) { Array.new(count) { log.info("x" * random.rand(1_500)) }.count(true) }
       stored = write.(400)
       p [counts.(log), [0, stored, 400 - stored]]
-      4.times do # room for some more each time, and reports of what was dropped
+      4.times do # each turn has room for some records and for reports of drops
         File.truncate(filler, File.size(filler) - 8_192)
         stored += write.(100)
       end
@@ -254,7 +254,7 @@ class LoggerDurableProcessTest < Godwit::TestCase
 
       files = Dir["#{FOLDER}/durable/*.seg"].map { |name| File.binread(name) }
       on_disk, reports = ['"level":1,', '"level":2,'].map { |level| files.join.scan(level).size }
-      log = log_to(durable_bytes: 200_000) # another process would find the same
+      log = log_to(durable_bytes: 200_000) # as in the next process
       p [[log.stats.queued, on_disk, files.size > 2, reports.positive?],
         [on_disk + reports, stored, true, true]]
       stored = write.(100)

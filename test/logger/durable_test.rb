@@ -134,7 +134,7 @@ class LoggerDurableTest < Godwit::TestCase
   end
 
   test "a peer that is no receiver is reported at once" do
-    # Another process could take a port before the receiver binds it.
+    # The endpoint is ipc: another process could take a port before the receiver binds it.
     pull = open_socket(:PULL).bind(nowhere)
     log = open_log(nowhere)
     _, said = capture_io do
@@ -311,7 +311,7 @@ class LoggerDurableTest < Godwit::TestCase
     copy = nil
     _, said = capture_io do
       copy = logger(@receiver.last_endpoint, durable: "#{folder} copy")
-      copy.info("third") # number 2 of this id is "second"
+      copy.info("third") # for the receiver, number 2 of this id is "second"
       assert_flushed(copy)
       copy.info("fourth")
       assert_flushed(copy)

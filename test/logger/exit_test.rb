@@ -20,7 +20,7 @@ class LoggerExitTest < Godwit::TestCase
     end
   end
 
-  # The time at which a child's end begins, on the clock that all processes share.
+  # Prints the time at which the process's end begins, by the clock that all processes share.
   SAY_WHEN = "at_exit { $stdout.syswrite(Process.clock_gettime(Process::CLOCK_MONOTONIC).to_s) }"
 
   {
@@ -140,11 +140,11 @@ class LoggerExitTest < Godwit::TestCase
     end
   end
 
-  # Ruby kills the remaining threads again at each Ctrl-C: if each sender were replaced, none would
-  # be the last.
+  # Ruby kills the remaining threads again at each Ctrl-C. If a killed sender had a successor, the
+  # process would never end.
   EARLY = <<~RUBY
     class Godwit::Logger
-      # As if Ctrl-C came at the first line of close_all.
+      # Acts like a Ctrl-C at the first line of close_all.
       Exit.define_singleton_method(:close_all) { |*| raise Interrupt }
       PushTransport.prepend(Module.new do
         def wait(*)
@@ -169,7 +169,7 @@ class LoggerExitTest < Godwit::TestCase
       RUBY
       child.wait_for("ending")
       ending = in_thread { child.finish }
-      eventually do # the first signal may hit the block that prints it
+      eventually do # the first signal may interrupt the at_exit block
         Process.kill(:INT, child.pid)
         !ending.alive?
       rescue Errno::ESRCH

@@ -3,7 +3,7 @@
 require_relative "../test_helper"
 require_relative "made_records"
 
-# Godwit::Logger::Filter: which records. By level, program, host and tag: test/cli/log_test.rb.
+# The records that a Filter accepts. test/cli/log_test.rb filters by level, program, host and tag.
 class LoggerFilterTest < Godwit::TestCase
   include MadeRecords
 

@@ -3,7 +3,7 @@
 require "test_helper"
 require "godwit/logger"
 
-# Pieces of a record's header. The extension's methods and Ruby's do the same.
+# Pieces of a record's header. The extension's methods and Ruby's give the same results.
 class LoggerHeaderTest < Godwit::TestCase
   HEADER = Godwit::Logger.const_get(:Header)
   PACKING = Godwit::Logger.const_get(:Packing)

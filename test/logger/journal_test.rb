@@ -10,7 +10,7 @@ class LoggerJournalTest < Godwit::TestCase
   include MadeRecords
 
   Sink = Godwit::Logger::Sink
-  Godwit::Logger::Receiver.name # loads the other classes
+  Godwit::Logger::Receiver.name # its file loads the other classes
   Journal = Godwit::Logger.const_get(:Journal)
   A = "a" * 16
   B = "b" * 16
@@ -30,7 +30,7 @@ class LoggerJournalTest < Godwit::TestCase
     end
   end
 
-  # The texts of the old file and of the current one.
+  # The texts of the rotated file and of the current file.
   def texts
     files = ["#{file}.0", file].select { |name| File.exist?(name) }
     lines = files.flat_map { |name| File.readlines(name, chomp: true) }
@@ -88,7 +88,7 @@ class LoggerJournalTest < Godwit::TestCase
     "deleted" do
     open_journal.write_durable(durable(A, 1))
     close_journal
-    # The journal checks some of them before the file.
+    # The journal checks some of these links before it checks app.log.
     10.times { |number| File.symlink("#{scratch_dir}/gone", "#{file}.#{number}link") }
     File.write(file, "more", mode: "a")
     assert_equal 1, open_journal(rotate: 300, gzip: true).last(A)

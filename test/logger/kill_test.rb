@@ -12,8 +12,8 @@ class LoggerKillTest < Godwit::TestCase
   CHILD_DEADLINE = SECONDS + 30
   deadline SECONDS + 60
 
-  # Logs numbers until standard input ends. A number is in the marked file once its record was
-  # accepted; the kernel holds that page, so a kill does not lose the number.
+  # Logs numbers until standard input ends, and writes each accepted number to the file `mark`. The
+  # kernel holds the file's page, so a kill does not lose the number.
   NUMBERS = <<~RUBY
     require "godwit"
     mark = File.open(ARGV.fetch(0), File::RDWR | File::CREAT | File::BINARY)
@@ -62,7 +62,7 @@ class LoggerKillTest < Godwit::TestCase
     }
   end
 
-  # Starts the named program. Each start has its own name, called a mark.
+  # Starts the named program. Each start has a name of its own: its mark.
   def start(name)
     program, *arguments = @programs[name]
     mark = "#{name}#{@taken.size}"

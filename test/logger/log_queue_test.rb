@@ -4,7 +4,7 @@ require "test_helper"
 require "godwit/logger"
 require "godwit/logger/writing/log_queue" # the extension does not load Ruby's queue
 
-# The queue between a logger's callers and its sender. The extension's and Ruby's do the same.
+# The queue between a logger's callers and its sender: the extension's class and Ruby's.
 class LoggerLogQueueTest < Godwit::TestCase
   NATIVE = Godwit::Logger.const_get(:BoundedQueue).superclass
   KINDS = [NATIVE, Godwit::Logger.const_get(:LogQueue)].uniq
@@ -108,7 +108,7 @@ class LoggerLogQueueTest < Godwit::TestCase
 
   each_kind "entries outlive the collector, wherever it moves them" do
     one = queue(records: 10_000, bytes: 1 << 24)
-    4.times { GC.start } # the queue is old, and its entries are young
+    4.times { GC.start } # the queue is now an old object; its entries are young
     count = rounds(2_000, stressed: 50)
     count.times do |number|
       one.append(entry(Object.new, "n#{number}"))

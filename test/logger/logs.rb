@@ -17,10 +17,10 @@ module Godwit
         PACKING = Godwit::Logger.const_get(:Packing)
 
         def recv(**options)
-          return @left.shift if @left&.any?
+          return @remaining.shift if @remaining&.any?
           message = super
-          @left = PACKING.split(message)
-          @left ? @left.shift : message
+          @remaining = PACKING.split(message)
+          @remaining ? @remaining.shift : message
         end
       end
 

@@ -39,12 +39,12 @@ module MadeRecords
   # @return [String] a distinct id for each number
   def writer(number) = format("%032x", number)
 
-  # @return [String] as Ruby's Logger writes it
+  # @return [String] a line as Ruby's Logger writes it
   def line(text, level: "ERROR", prog: "old")
     "#{level[0]}, [2026-11-21T19:52:01.123456 #4711] #{level.rjust(5)} -- #{prog}: #{text}\n"
   end
 
-  # A received message that is no record.
+  # @return [Array<Array<String>>] messages that are neither records nor lines
   def foreign
     [
       %w[a b],

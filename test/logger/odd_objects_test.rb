@@ -20,7 +20,7 @@ class LoggerOddObjectsTest < Godwit::TestCase
   no_key = {}.compare_by_identity
   no_key[BasicObject.new] = 1
   nested = []
-  1_000.times { nested = [nested] } # JSON's generator takes 100
+  1_000.times { nested = [nested] } # the generator of JSON allows a depth of 100
 
   ODD = {
     "BasicObject" => BasicObject.new,
@@ -37,7 +37,7 @@ class LoggerOddObjectsTest < Godwit::TestCase
     ),
     "inspect that the security forbids" => raising(:inspect, error: SecurityError),
     "inspect that needs too much memory" => raising(:inspect, error: NoMemoryError),
-    # A true overflow may leave Ruby 3.1 in the context of a trap.
+    # A real stack overflow may leave Ruby 3.1 in the context of a trap handler.
     "inspect that needs too much stack" =>
       raising(:inspect, :to_s, :to_json, error: SystemStackError),
     "an Array of itself, as it says" => object { def to_ary = [self] },

@@ -4,7 +4,7 @@ require "test_helper"
 require "godwit/logger"
 require_relative "made_records"
 
-# Packed records, and messages of several. The extension's and Ruby's do the same.
+# Packed records, and messages of several records, by the extension's methods and by Ruby's.
 class LoggerPackingTest < Godwit::TestCase
   include MadeRecords
 

@@ -114,7 +114,7 @@ class LoggerReaderTest < Godwit::TestCase
     assert_equal ["reader.state"], Dir.children(scratch_dir).grep(/state/)
   end
 
-  # Some versions of the gem json make such a String of a lone surrogate.
+  # Some versions of the gem json make invalid UTF-8 of a lone surrogate.
   test "a stranger's id that is no UTF-8 does not end the state file" do
     state = Reader.const_get(:State).new(File.join(scratch_dir, "reader.state"))
     accounts =
@@ -191,8 +191,7 @@ class LoggerReaderTest < Godwit::TestCase
       frames(3, level: 4), line("plain", prog: "billing"), frames(4, level: 3, text: "last")
     ].each { |message| pub.send(message) }
     assert_equal ["text 3", "plain", "last"], texts(one, 3)
-    # The publisher sent no other record than the other program's line, whose program a prefix
-    # cannot select.
+    # The fourth is the other program's line: a prefix cannot select the program of a line.
     assert_equal 4, one.received
     two =
       own(Reader.subscribe(pub.last_endpoint, context: context, host: %w[web1 web2], tag: "req-9"))
@@ -245,7 +244,7 @@ class LoggerReaderTest < Godwit::TestCase
     "seq, from the first record that arrives" do
     pub = open_socket(:PUB).bind(endpoint_for(:tcp))
     some = subscriber(pub, level: "warn+")
-    # topic WARN: 1, 40, 3 (late); topic ERROR: 41, 45, 45 (again)
+    # numbers of topic WARN: 1, 40, 3 (late); of topic ERROR: 41, 45, 45 (again)
     [
       [2, 1, 2], [3, 40, 2], [5, 41, 3], [8, 3, 2], [9, 45, 3], [10, 45, 3]
     ].each { |seq, tseq, level| pub.send(frames(seq, tseq: tseq, level: level)) }
@@ -322,7 +321,7 @@ class LoggerReaderTest < Godwit::TestCase
     one.each do |record|
       break if record.writer == writer(2)
       behind += 1 if slow
-      sleep(0.001) # the work
+      sleep(0.001) # the block's work
       next if slow || record.seq < 600
       slow = push_to(one).send(frames(1, writer: writer(2)))
     end
@@ -337,7 +336,7 @@ class LoggerReaderTest < Godwit::TestCase
       batch = Array.new(100) { |i| frames(i + 1, writer: writer(0)) }
       loop { push.send_many(batch) }
     end
-    until_waiting(push) # the queue is full
+    until_waiting(push) # its queue is full
     slow = Array.new(3) { push_to(one) }
     flooded = 0
     behind = []

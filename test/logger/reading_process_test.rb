@@ -81,7 +81,7 @@ class LoggerReadingProcessTest < Godwit::TestCase
       relay = Godwit::Logger::Broadcaster.new(any, any, control: any, sink: sink).start
       reader = Godwit::Logger::Reader.subscribe(relay.output.first)
       Thread.new { reader.each { } }
-      push = Godwit::PUSH.connect(relay.input.first, linger: 0.05) # not 0, see docs/limits.md
+      push = Godwit::PUSH.connect(relay.input.first, linger: 0.05) # 0 could abort: docs/limits.md
       Thread.new { (1..).each { |i| push.send(frames(i)) } }
       Thread.pass until reader.received > 100
       puts "done"
@@ -91,7 +91,7 @@ class LoggerReadingProcessTest < Godwit::TestCase
 
   test "a reader is killed: the next reader's statistics balance, and miss no loss" do
     file = File.join(scratch_dir, "state")
-    # Another process could take a port before the next reader binds it.
+    # The endpoint is ipc: another process could take a port before the next reader binds it.
     endpoint = endpoint_for(:ipc_file)
     push =
       open_socket(:PUSH, linger: 0.05, send_hwm: 100, reconnect_interval: 0.01).connect(endpoint)

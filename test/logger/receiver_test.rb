@@ -78,7 +78,7 @@ class LoggerReceiverTest < Godwit::TestCase
         Godwit::Logger::Broadcaster.new(nil, nil, **options)
       end
     end
-    context.close # it would wait for a socket that is still open
+    context.close # the close would wait for a socket that is still open
   end
 
   test "the receiver survives unexpected errors: the records come again" do
@@ -116,6 +116,6 @@ class LoggerReceiverTest < Godwit::TestCase
       Receiver.new(taken.last_endpoint, sink, context: context)
     end
     keep(Receiver.new(endpoint_for(:tcp), sink, context: context)).close
-    context.close # it would wait for a socket that is still open
+    context.close # the close would wait for a socket that is still open
   end
 end

@@ -4,8 +4,8 @@ require "test_helper"
 require "stringio"
 require_relative "made_records"
 
-# One record as a reader sees it, and the meaning of topics and levels. The vectors in wire_test.rb
-# have each field.
+# One record as a reader sees it, and the meaning of topics and levels. wire_test.rb tests each
+# field.
 class LoggerRecordTest < Godwit::TestCase
   include MadeRecords
 

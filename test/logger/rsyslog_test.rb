@@ -4,8 +4,8 @@ require "test_helper"
 require "socket"
 
 # rsyslog with its modules for ZeroMQ (Debian: rsyslog, rsyslog-czmq), in both directions, with the
-# configuration in docs/logging.md. It runs as a child with its own file, pid file and folder; the
-# system's service is not touched. Its exit status means nothing: Debian's ends by a signal.
+# configuration in docs/logging.md. rsyslog runs as a child with its own file, pid file and folder,
+# beside the system's service. Debian's rsyslog ends by a signal, so the exit status means nothing.
 class RsyslogTest < Godwit::TestCase
   RSYSLOGD =
     %w[rsyslogd /usr/sbin/rsyslogd].find do |name|

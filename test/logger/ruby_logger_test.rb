@@ -6,7 +6,7 @@ require_relative "../../rakelib/support/ruby_logger_tests"
 # The tests that Ruby has of its own Logger hold for Godwit's with an IO; drop_in_test.rb compares
 # the two with an endpoint.
 class RubyLoggerTest < Godwit::TestCase
-  # How many there are at least, so that a run which finds none is no success.
+  # The least number of Ruby's tests: a run that finds none must fail.
   LEAST = 50
 
   test "Ruby's own tests of Logger" do

@@ -25,7 +25,7 @@ class LoggerSenderTest < Godwit::TestCase
     failing = false
     log.info("survived")
     assert_equal "survived", record.text
-    may_lose # the report of the three losses
+    may_lose # it may not send the report of the three losses
   end
 
   test "a killed sender has no successor while no thread can start: the next record starts one" do

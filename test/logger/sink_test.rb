@@ -127,7 +127,7 @@ class LoggerSinkTest < Godwit::TestCase
 
   test "gzip: old files are compressed, even if they were renamed" do
     one = sink(rotate: 2_000, gzip: true)
-    # the first file takes a while to compress
+    # the first file is large, so its compression takes a while
     all = [record(Random.new(1).bytes(500_000).unpack1("H*")), *records(300)]
     all.each_slice(30) { |some| one.write(some) }
     eventually do
@@ -208,7 +208,7 @@ class LoggerSinkTest < Godwit::TestCase
     end
   end
 
-  # In a child, as the limit and its signal hold for the whole process.
+  # The program of a child, since the limit and its signal hold for the whole process.
   FULL = <<~RUBY
     require "godwit"
     require "./test/logger/made_records"

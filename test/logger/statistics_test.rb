@@ -121,7 +121,7 @@ class LoggerStatisticsTest < Godwit::TestCase
     1.upto(300) do |i|
       statistics.record(frames(1, writer: writer(i)), frames(3, writer: writer(i)))
     end
-    statistics.record(frames(4, writer: writer(1))) # records arrive again
+    statistics.record(frames(4, writer: writer(1))) # this writer is idle no more
     301.upto(400) { |i| statistics.record(frames(1, writer: writer(i))) }
     assert_equal [300, 100, 701, 300],
       statistics.totals.values_at(:writers, :forgotten, :records, :lost)

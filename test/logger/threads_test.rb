@@ -38,8 +38,8 @@ class LoggerThreadsTest < Godwit::TestCase
     end
   end
 
-  # The threads yield, so that the 10 ms do not become four threads' time slices, with more records
-  # than a busy machine can receive in time.
+  # Each thread yields after a record. Otherwise four threads would log for a whole time slice each,
+  # more records than a busy machine can receive in time.
   test "threads that are killed and timed out while they log: records arrive whole, in order, " \
     "and none hangs" do
     received, stats = receiving(logger) do |log|

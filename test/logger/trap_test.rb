@@ -16,7 +16,7 @@ class LoggerTrapTest < Godwit::TestCase
       end
       1000.times do |number|
         Process.kill(:USR1, Process.pid)
-        Thread.pass until runs > number # two pending signals of a kind are one
+        Thread.pass until runs > number # the system merges two pending signals
         log.debug("between") if number % 100 == 0
       end
       log.close
@@ -83,7 +83,7 @@ class LoggerTrapTest < Godwit::TestCase
         log.info("x")
         Thread.pass until log.stats.to_h.values_at(:queued, :spooled) == #{answers.lines.first}
         trap("USR1") do
-          p log.stats.to_h.values_at(:queued, :spooled), log.flush(timeout: 2) # JRuby waits so long
+          p log.stats.to_h.values_at(:queued, :spooled), log.flush(timeout: 2) # JRuby waits 2 s
           log.close
           exit
         end

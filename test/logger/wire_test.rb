@@ -3,7 +3,7 @@
 require_relative "../test_helper"
 require "godwit/logger"
 
-# docs/log-wire.md and the library say the same: the page's test vectors.
+# The test vectors of docs/log-wire.md hold for the library.
 class LoggerWireTest < Godwit::TestCase
   PAGE = File.read(File.expand_path("../../docs/log-wire.md", __dir__), encoding: "UTF-8")
   VECTORS =
