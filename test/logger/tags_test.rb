@@ -16,13 +16,30 @@ class LoggerTagsTest < Godwit::TestCase
     -> { proc { |severity, _, _, message| "#{severity} #{message}\n" } }, -> { OWN.new }
   ].freeze
 
-  # Yields loggers with each formatter, and a callable for the tagged texts of `count` records.
-  def each_formatter
-    FORMATTERS.each do |make|
-      given = logger
-      set = logger.tap { |log| log.formatter = make.call }
-      given.formatter = make.call
-      [given, set].each { |log| yield log, ->(count) { records(count).map { |one| seen(one) } } }
+  LINE = /(?: -- : |\AINFO )(.*)/
+
+  # Yields loggers of a kind with each formatter, which `new` gets or which is set later, and a
+  # callable for the tagged texts of `count` records.
+  def each_formatter(kind)
+    FORMATTERS.product([true, false]) do |make, given|
+      out = StringIO.new
+      options = given ? {formatter: make.call} : {}
+      log =
+        case kind
+        when :io then Godwit::Logger.new(out, **options)
+        when :lines then logger(wire: :plain, **options)
+        when :records then logger(**options)
+        end
+      log.formatter = make.call unless given
+      yield log, ->(count) { texts(kind, count, out) }
+    end
+  end
+
+  def texts(kind, count, out)
+    case kind
+    when :io then out.string.lines.map { |line| line[LINE, 1] }
+    when :lines then Array.new(count) { record_pull.recv(timeout: HANG)[LINE, 1] }
+    when :records then records(count).map { |one| seen(one) }
     end
   end
 
@@ -30,31 +47,9 @@ class LoggerTagsTest < Godwit::TestCase
     [*record.tags.map { |tag| "[#{tag}]" }, record.text.delete_prefix("INFO ")].join(" ")
   end
 
-  def each_io
-    FORMATTERS.each do |make|
-      out = StringIO.new
-      log = Godwit::Logger.new(out, formatter: make.call)
-      yield log, ->(_) { out.string.lines.map { |line| line[/(?: -- : |\AINFO )(.*)/, 1] } }
-    end
-    out = StringIO.new
-    log = Godwit::Logger.new(out)
-    log.formatter = nil
-    yield log, ->(_) { out.string.lines.map { |line| line[/ -- : (.*)/, 1] } }
-  end
-
-  def each_plain
-    FORMATTERS.each do |make|
-      log = logger(wire: :plain)
-      log.formatter = make.call
-      yield log, ->(count) {
-        Array.new(count) { record_pull.recv(timeout: HANG)[/(?: -- : |\AINFO )(.*)/, 1] }
-      }
-    end
-  end
-
-  %i[each_formatter each_io each_plain].each do |kind|
+  %i[records lines io].each do |kind|
     test "#{kind}: tags of a block within a block, and none after it, also when it raises" do
-      public_send(kind) do |log, texts|
+      each_formatter(kind) do |log, texts|
         value = log.tagged("a") do |yielded|
           yielded.info("one")
           log.tagged("b", ["c"], nil, "") { log.info("two") }
@@ -69,7 +64,7 @@ class LoggerTagsTest < Godwit::TestCase
     end
 
     test "#{kind}: without a block, another logger that always has the tags" do
-      public_send(kind) do |log, texts|
+      each_formatter(kind) do |log, texts|
         other = log.tagged("job", 7)
         third = log.tagged("a") { other.tagged("more") }
         [other, third, log].each { |one| one.info("x") }
@@ -80,7 +75,7 @@ class LoggerTagsTest < Godwit::TestCase
     end
 
     test "#{kind}: each thread and fiber has its own" do
-      public_send(kind) do |log, texts|
+      each_formatter(kind) do |log, texts|
         log.tagged("a") do
           Thread.new { log.info("x") }.join
           Fiber.new { log.tagged("b") { log.info("x") } }.resume
