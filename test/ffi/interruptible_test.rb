@@ -27,9 +27,11 @@ class FFIInterruptibleTest < Godwit::TestCase
   end
 
   test "a waiting thread polls by itself, and is interrupted" do
+    push = open_socket(:PUSH).bind(endpoint_for(:tcp))
     waits = {
       "recv" => -> { @pull.recv }, "a poller" => -> { open_poller(@pull).wait },
-      "with a time-out" => -> { @pull.recv(timeout: 60) }
+      "with a time-out" => -> { @pull.recv(timeout: 60) },
+      "a proxy" => -> { Godwit::Proxy.new(@pull, push).run }
     }
     waits.each do |name, wait|
       waiting = in_thread(&wait)
@@ -40,16 +42,7 @@ class FFIInterruptibleTest < Godwit::TestCase
     assert_equal "x", @pull.recv(timeout: 5)
   end
 
-  test "a proxy's thread polls by itself too, and is interrupted" do
-    proxy = Godwit::Proxy.new(@pull, open_socket(:PUSH).bind(endpoint_for(:tcp))).start
-    waiting = live_threads.find { |thread| thread.name == "godwit proxy" }
-    assert_empty stack(waiting).grep(/SelectExecutor/)
-    assert_same proxy, proxy.stop.wait(5)
-  ensure
-    proxy&.close
-  end
-
-  test "a wake-up that was meant for the wait before ends no wait" do
+  test "a late wake-up of an earlier wait ends no wait" do
     waiter = Godwit::Backend::FFI::Waiter.claim(1)
     out, into = pipe
     waiter.wakeup(nil, nil)

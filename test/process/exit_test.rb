@@ -2,10 +2,12 @@
 
 require "test_helper"
 require "native/shim/shim"
+require "support/timed"
 require "support/unsent_programs"
 
 # How a process ends: it neither hangs nor loses what linger allows (law 7).
 class ExitTest < Godwit::TestCase
+  include Godwit::TestSupport::Timed
   include Godwit::TestSupport::UnsentPrograms
 
   # name => [the program before its 100 messages, after them, its exit status]
@@ -43,15 +45,15 @@ class ExitTest < Godwit::TestCase
   end
 
   test "the longest linger delays the end, also of a closed socket; 0 waits for no peer" do
-    assert_ends(unsent("linger: 0, context: Godwit::Context.new(linger: 1000)"))
-    assert_ends(unsent_in_contexts(0.25), after: 1)
+    assert_ends_within(0.., unsent("linger: 0, context: Godwit::Context.new(linger: 1000)"))
+    assert_ends_within(1.., unsent_in_contexts(0.25))
   end
 
   # libzmq's own termination waits for the name server's answer.
   test "a host name that is being resolved does not hold the end" do
     slow = Godwit::TestSupport::Shim.windows(resolve: 1000 * 1_000_000)
     ["", "push.close", "context.close"].each do |ending|
-      assert_ends(<<~RUBY, after: 0.2, env: slow)
+      assert_ends_within(0.2.., <<~RUBY, env: slow)
         context = Godwit::Context.new(linger: 0.2)
         push = Godwit::PUSH.connect("tcp://no.such.host.invalid:1", context: context)
         push.send("x")
@@ -163,14 +165,5 @@ class ExitTest < Godwit::TestCase
       contexts.first.shutdown
       sockets = contexts = nil
     RUBY
-  end
-
-  private
-
-  # Asserts that the process ends, at the earliest `after` seconds after its program's last line.
-  def assert_ends(source, after: 0, **options)
-    source = "require 'godwit'\n#{source}\nputs Process.clock_gettime(Process::CLOCK_MONOTONIC)"
-    result = assert_child(run_child(source, **options))
-    assert_operator monotonic - result.stdout.to_f, :>=, after
   end
 end

@@ -40,30 +40,21 @@ module Godwit
         # @return [Boolean] whether this process runs in a namespace of {command}
         def inside? = !ENV["GODWIT_TEST_NETWORK"].nil? && ENV["GODWIT_TEST_NETWORK"] != id
 
-        # @return [Integer] pid of the process that holds the second namespace, which has gw1; it
-        #   ends with this process
-        def other_machine
-          @other_machine ||= machine("gw1", THERE)
-        end
+        # @return [Array<String>] the command line that runs a command in the second namespace
+        def there(*command) = ["nsenter", "--target", holder.pid.to_s, "--net", *command]
 
-        # Makes a network namespace that acts as another machine.
-        # @param interface [String] the interface that moves into the namespace
-        # @param address [String] the address of that interface
-        # @return [Integer] pid of the process that holds the namespace; it ends with this process
-        def machine(interface, address)
-          holder = IO.popen(["unshare", "--net", "sh", "-c", "echo ready && exec cat"], "r+")
-          holder.gets
-          (@holders ||= []) << holder
-          run("ip", "link", "set", interface, "netns", holder.pid.to_s)
-          [%w[link set lo up], ["addr", "add", "#{address}/24", "brd", "+", "dev", interface],
-            ["link", "set", interface, "up"]].each do |words|
-            run(*there(holder.pid, "ip", *words))
-          end
-          holder.pid
-        end
+        private
 
-        # @return [Array<String>] the command line that runs a command in that process's namespace
-        def there(pid, *command) = ["nsenter", "--target", pid.to_s, "--net", *command]
+        # @return [IO] the process that holds the second namespace; it ends with this process
+        def holder
+          return @holder if @holder
+          @holder = IO.popen(["unshare", "--net", "sh", "-c", "echo ready && exec cat"], "r+")
+          @holder.gets
+          run("ip", "link", "set", "gw1", "netns", @holder.pid.to_s)
+          [%w[link set lo up], ["addr", "add", "#{THERE}/24", "brd", "+", "dev", "gw1"],
+            %w[link set gw1 up]].each { |words| run(*there("ip", *words)) }
+          @holder
+        end
 
         # @raise [RuntimeError] outside of a test's namespace: the real interfaces must not change
         def run(*command)
@@ -75,8 +66,8 @@ module Godwit
   end
 end
 
-# Tests that need their own network. The outer process runs the file once more in a namespace. Each
-# outer test then reports the result of the same test in that inner process.
+# Tests that need their own network. The outer process runs the file once more, in an inner process
+# in a namespace. Each outer test then reports the result of the same test in the inner process.
 class NetworkCase < Godwit::TestCase
   Network = Godwit::TestSupport::Network
   RESULTS = "GODWIT_TEST_NETWORK_RESULTS"
@@ -108,10 +99,10 @@ class NetworkCase < Godwit::TestCase
     end
   end
 
-  # Starts a command in the second namespace (see {Network.other_machine}).
+  # Starts a command in the second namespace, which acts as another machine.
   # @return [Godwit::TestSupport::Children::Child]
   def there(*command, **options)
-    start_command(Network.there(Network.other_machine, *command), **options)
+    start_command(Network.there(*command), **options)
   end
 
   private

@@ -2,7 +2,7 @@
 
 module Godwit
   module TestSupport
-    # Assertions about durations, for the tests in test/timing, whose stage runs alone.
+    # Assertions about durations. Only tests in test/timing, whose stage runs alone, have upper limits.
     module Timed
       # Seconds within which the docs promise that a wait ends.
       PROMISED = 0.1
@@ -35,9 +35,8 @@ module Godwit
         assert_operator put_off, :<, PROMISED, "a kill that was put off"
       end
 
-      # Asserts the time from the program's last line until its process has ended. The lower bound
-      # shows that the end waited for linger.
-      # @param seconds [Range]
+      # Asserts the time from the program's last line until its process has ended.
+      # @param seconds [Range] its lower limit shows that the end waits for linger
       def assert_ends_within(seconds, source, **options)
         print_time = "$stdout.syswrite(Process.clock_gettime(Process::CLOCK_MONOTONIC).to_s)"
         result = assert_child(run_child("require 'godwit'\n#{source}\n#{print_time}", **options))

@@ -15,7 +15,6 @@ class ExitTimingTest < Godwit::TestCase
 
   # The end of a program => when its process ends.
   {
-    "without a socket" => [0..SLACK, ""],
     "with linger: 0" => [0..SLACK, unsent("linger: 0")],
     "without a message" => [0..SLACK, "Godwit::PUSH.connect('tcp://127.0.0.1:1')"],
     "with a missing peer, after its linger" => [1..1 + SLACK, unsent("linger: 1")],
