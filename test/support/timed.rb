@@ -2,7 +2,7 @@
 
 module Godwit
   module TestSupport
-    # Assertions about durations. Only tests in test/timing, whose stage runs alone, have upper limits.
+    # Assertions about durations. Upper limits are for test/timing, whose stage runs alone.
     module Timed
       # Seconds within which the docs promise that a wait ends.
       PROMISED = 0.1
