@@ -33,19 +33,6 @@ class WorkFailuresTest < Godwit::WorkCase
     assert_equal [["t.dead", "bad"]], buried.map { |event| [event[:topic], event[:message].value] }
   end
 
-  test "attempts are retained through a restart" do
-    declare
-    klass = failing(backoff: 1_000..1_000)
-    produce("bad")
-    [1, 2].each do |attempt|
-      run_consumers(klass)
-      assert_equal ["bad", attempt], seen.pop
-      stop_all
-    end
-    assert_empty seen
-    assert_equal [0, 0], watermarks
-  end
-
   # @return [Work::Testing] an application whose consumer has handled all these values
   def drained(klass, *values)
     Work::Testing.new(klass).tap do |work|

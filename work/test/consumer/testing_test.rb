@@ -20,14 +20,6 @@ class WorkTestingTest < Godwit::WorkCase
     [@work.drain, @work.committed(@klass)]
   end
 
-  test "drain runs all records, and commits them with their outputs" do
-    work { |message| produce("out", message.value.upcase) }
-    @work.client.topic("out", format: :text)
-    write(*%w[a b c])
-    assert_equal [[3, 3], [0, 3], %w[A B C]], [drain, drain, @work.values("out").sort]
-    assert_match(/Testing/, @work.inspect)
-  end
-
   test "Godwit::Work in handlers and hooks is the application's own log" do
     one = in_memory(
       assigned: ->(_) { Godwit::Work.topic("log", partitions: 1) },
