@@ -36,7 +36,7 @@ class WorkDeclarationsTest < Godwit::WorkCase
   end
 
   test "a runner in memory needs no file, and a produce wakes it" do
-    @kind = "memory"
+    @engine = own(Work.const_get(:MemoryEngine).new)
     client.topic("t")
     run_consumers(noting(partitions: nil, format: nil))
     eventually { client.groups.any? }

@@ -4,7 +4,7 @@ require_relative "../log/engines"
 
 # The findings of Client#doctor. cli_test.rb has those about processes that have died.
 class WorkDoctorTest < Godwit::WorkCase
-  include Engines::Tools
+  include Engines
 
   Work = Godwit::Work
 

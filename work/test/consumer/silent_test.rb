@@ -6,7 +6,7 @@ require "socket"
 
 # Frozen processes, such as stopped ones: a silent member's process lives, but does not report.
 class WorkSilentTest < Godwit::WorkCase
-  include Engines::Tools
+  include Engines
 
   def setup
     super

@@ -4,7 +4,7 @@ require "log/engines"
 
 # `godwit-work copy`, from a file to Kafka.
 class WorkKafkaCopyTest < Godwit::WorkCase
-  include Engines::Tools
+  include Engines
 
   Work = Godwit::Work
   GROUP = "billing"

@@ -4,7 +4,7 @@ require "log/engines"
 
 # A client writes records without a consumer group.
 class WorkKafkaProducerTest < Godwit::WorkCase
-  include Engines::Tools
+  include Engines
 
   Functions = Godwit::Work.const_get(:Kafka)::Functions.tap(&:load)
   Functions.attach_function(:test_fatal_error, "rd_kafka_test_fatal_error",

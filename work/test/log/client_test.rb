@@ -5,7 +5,7 @@ require "zlib"
 
 # The client of a log: topics, produce, produce_many and each.
 class WorkClientTest < Godwit::WorkCase
-  include Engines::Tools
+  include Engines
 
   Work = Godwit::Work
 

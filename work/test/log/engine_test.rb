@@ -4,7 +4,7 @@ require_relative "engines"
 
 # The methods that each engine has: see Godwit::Work::Contract.
 class WorkEngineTest < Godwit::WorkCase
-  include Engines::Tools
+  include Engines
 
   test "reading begins with the block that holds the offset, and ends after enough bytes" do
     not_on :kafka, "a block holds the records that librdkafka has fetched, and not those of a call"

@@ -2,66 +2,50 @@
 
 require "work_helper"
 
-# Engines for tests: a file, or Kafka. With the @kind "memory" the log is in the process's memory.
+# An engine for a test, on a file or on Kafka, and helpers that use the engine.
 module Engines
-  # Helpers of the tests.
-  module Tools
-    # A format that dumps and loads Integers, backwards.
-    module Backwards
-      def self.dump(value) = value.to_s.reverse
-      def self.load(bytes) = Integer(bytes.reverse)
-    end
-
-    # @return [Object] the FIFO of this process
-    def wake_up = @wake_up ||= own(Godwit::Work.const_get(:WakeUp).new("#{path}.members"))
-
-    # @return [Object] the engine of this test
-    def engine
-      @engine ||= own((@kind == "memory") ? memory : shared)
-    end
-
-    # @return [Object] an engine whose log several processes can use
-    def shared = KafkaLog::ON ? shared_engine : sqlite
-
-    # @return [String] the path of a member's FIFO, which need not exist; on Kafka of a listener
-    def place = KafkaLog::ON ? (@listener ||= own(engine.listen)).path : "/77-ab-host"
-
-    # Claims partitions of a member. On Kafka they come when all members of the group have agreed.
-    # @return [Array<Object>] positions, by partition
-    def claims(member, count)
-      found = []
-      eventually do
-        found.concat(engine.rebalance(member)&.claims.to_a)
-        found.size >= count
-      end
-      found.sort_by(&:partition)
-    end
-
-    def memory = Godwit::Work.const_get(:MemoryEngine).new
-    def path = File.join(scratch_dir, "work.db")
-
-    # @return [Object] an engine on the test's file
-    def sqlite(**options) = Godwit::Work.const_get(:SqliteEngine).new(path, **options)
-
-    # @return [Godwit::Work::Client]
-    def client = @client ||= Godwit::Work::Client.new(engine)
-
-    def topic(name = "numbers", partitions: 4, format: "json", **limits)
-      engine.save_topic(Godwit::Work::Topic.new(name: name, partitions: partitions,
-        format: format, partitioner: :crc32, **limits))
-    end
-
-    # @return [String] a block with these values
-    def block(*values) = Godwit::Work.const_get(:Block).encode(values)
-
-    # @return [String] the same block in the form that an engine stores
-    def stored(*values) = Godwit::Work.const_get(:StoredBlock).seal(block(*values))
-
-    # @return [Array<String>] values of the partition, from the offset on
-    def values(topic, partition, from = 0)
-      engine.read(topic, partition, from, 1 << 20).flat_map do |read|
-        ([from - read.offset, 0].max...read.count).map { |index| read.values[index] }
-      end
-    end
+  # A format that dumps and loads Integers, backwards.
+  module Backwards
+    def self.dump(value) = value.to_s.reverse
+    def self.load(bytes) = Integer(bytes.reverse)
   end
+
+  # @return [Object] the FIFO of this process
+  def wake_up = @wake_up ||= own(Godwit::Work.const_get(:WakeUp).new("#{path}.members"))
+
+  # @return [Object] the engine of this test
+  def engine = @engine ||= own(KafkaLog::ON ? shared_engine : sqlite)
+
+  # @return [String] the path of a member's FIFO, which need not exist; on Kafka of a listener
+  def place = KafkaLog::ON ? (@listener ||= own(engine.listen)).path : "/77-ab-host"
+
+  # Claims partitions of a member. On Kafka they come when all members of the group have agreed.
+  # @return [Array<Object>] positions, by partition
+  def claims(member, count)
+    found = []
+    eventually do
+      found.concat(engine.rebalance(member)&.claims.to_a)
+      found.size >= count
+    end
+    found.sort_by(&:partition)
+  end
+
+  def path = File.join(scratch_dir, "work.db")
+
+  # @return [Object] an engine on the test's file
+  def sqlite(**options) = Godwit::Work.const_get(:SqliteEngine).new(path, **options)
+
+  # @return [Godwit::Work::Client]
+  def client = @client ||= Godwit::Work::Client.new(engine)
+
+  def topic(name = "numbers", partitions: 4, format: "json", **limits)
+    engine.save_topic(Godwit::Work::Topic.new(name: name, partitions: partitions,
+      format: format, partitioner: :crc32, **limits))
+  end
+
+  # @return [String] a block with these values
+  def block(*values) = Godwit::Work.const_get(:Block).encode(values)
+
+  # @return [String] the same block in the form that an engine stores
+  def stored(*values) = Godwit::Work.const_get(:StoredBlock).seal(block(*values))
 end

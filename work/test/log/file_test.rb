@@ -4,7 +4,7 @@ require_relative "engines"
 
 # The log in a file: several processes, forks, kills, and files that cannot be used.
 class WorkFileTest < Godwit::WorkCase
-  include Engines::Tools
+  include Engines
 
   def setup
     super

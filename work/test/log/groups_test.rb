@@ -4,7 +4,7 @@ require_relative "engines"
 
 # Members of groups.
 class WorkGroupsTest < Godwit::WorkCase
-  include Engines::Tools
+  include Engines
 
   def join(group = "g", topic: self.topic, start: 0)
     engine.join(group, topic, place, [start] * topic.partitions)
@@ -128,7 +128,7 @@ class WorkGroupsTest < Godwit::WorkCase
     engine.release([first])
     assert_equal newer.member, engine.positions("g", numbers)[0].member
     assert_equal [0, 0], engine.positions("g", numbers).map(&:watermark)
-    assert_empty values(numbers, 0)
+    assert_empty client.each("numbers").to_a
     newer.watermark = 4
     engine.commit([newer])
     assert_equal [4, 0], engine.positions("g", numbers).map(&:watermark)

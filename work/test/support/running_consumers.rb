@@ -5,7 +5,7 @@ require "godwit/work/testing"
 
 # Consumers of the topic "t" that run in this process, on a file or on Kafka, or in memory.
 module RunningConsumers
-  include Engines::Tools
+  include Engines
 
   Work = Godwit::Work
 
