@@ -54,14 +54,6 @@ module Conformance
       end
     end
 
-    # Sends until the sender's queue and the system's buffers are full.
-    # @return [Integer] the number of messages sent; their first frames are "0", "1" and so on
-    def fill(sender, filler: "x" * 65_536, patience: 0.1)
-      count = 0
-      count += 1 while sender.send([count.to_s, filler], timeout: patience, exception: false)
-      count
-    end
-
     # A tcp port on which no socket listens until the test binds it.
     def free_port = Godwit::TestSupport::Ports.free
   end

@@ -21,12 +21,12 @@ class AuthTest < Conformance::Case
     server(transport, curve: @keys, auth: "billing", **options)
   end
 
-  def anna(server, **options) = client(server, **curve(@anna, @keys.public_key), **options)
+  def anna(server, curve: @anna, **options)
+    client(server, curve: curve, server_key: @keys.public_key, **options)
+  end
 
   def stranger(server)
-    client(server, **curve(Godwit::Curve.keypair, @keys.public_key)).tap do |socket|
-      socket.send_nonblock("let me in", exception: false)
-    end
+    anna(server, curve: Godwit::Curve.keypair).send_nonblock("let me in", exception: false)
   end
 
   each_transport("a client with a certificate is served by name", only: NETWORK) do |transport|

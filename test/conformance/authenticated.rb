@@ -51,9 +51,6 @@ module Conformance
       open_socket(:REQ, reconnect_interval: 0.01, **options).connect(server.last_endpoint)
     end
 
-    # @return [Hash] options of a client with this key pair, for this server key
-    def curve(pair, server_key) = {curve: pair, server_key: server_key}
-
     # @return [String] the user id that the server sees for the client
     def who(client) = client.request("who am I?", timeout: PATIENCE)
 
@@ -73,18 +70,12 @@ module Conformance
     # Sends the Auth a request, as libzmq does, and waits for the reply.
     # @return [Array(Integer, String)] status and user id
     def zap(*credentials, mechanism: "NULL", domain: "", address: "127.0.0.1")
-      reply = zap_frames("1.0", "7", domain, address, "", mechanism, *credentials)
-      version, id, status, _, user_id, metadata = reply
-      assert_equal ["1.0", "7", ""], [version, id, metadata]
-      [Integer(status), user_id.dup.force_encoding("UTF-8")]
-    end
-
-    # @return [Array<String>] the Auth's reply to a request of these frames
-    def zap_frames(*frames)
       @zap ||= open_socket(:DEALER).connect(ZAP)
-      delimiter, *reply = @zap.send(["", *frames]).recv_multipart(timeout: PATIENCE)
-      assert_equal "", delimiter
-      reply
+      @zap.send(["", "1.0", "7", domain, address, "", mechanism, *credentials])
+      delimiter, version, id, status, _, user_id, metadata =
+        @zap.recv_multipart(timeout: PATIENCE)
+      assert_equal ["", "1.0", "7", ""], [delimiter, version, id, metadata]
+      [Integer(status), user_id.dup.force_encoding("UTF-8")]
     end
 
     def zap_plain(name, password, **options) = zap(name, password, mechanism: "PLAIN", **options)

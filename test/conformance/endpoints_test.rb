@@ -3,7 +3,6 @@
 # libzmq: test_abstract_ipc, test_bind_src_address, test_connect_resolve, test_ipc_wildcard
 # libzmq: test_term_endpoint, test_unbind_wildcard
 
-require "uri"
 require_relative "case"
 
 # Endpoints beyond plain/endpoints.rb, and endpoints that the system refuses. Each error names the
@@ -106,13 +105,6 @@ class EndpointsTest < Conformance::Case
     end
   end
 
-  test "a zero byte within" do
-    unharmed do |pull|
-      assert_named(Godwit::EndpointError, /Malformed endpoint/) { pull.bind("inproc://a\0b") }
-      assert_named(Godwit::EndpointError, /Malformed endpoint/) { pull.bind("ipc://a\0b") }
-    end
-  end
-
   test "a transport that this libzmq was not built with, or that does not fit the type" do
     missing = %w[pgm norm vmci tipc ws].find { |transport| !Godwit.has?(transport) }
     %i[bind connect unbind disconnect].each do |operation|
@@ -143,14 +135,6 @@ class EndpointsTest < Conformance::Case
         assert_system_error(error, says, operation: operation) do
           socket.public_send(operation, "ipc://#{path}")
         end
-      end
-    end
-  end
-
-  test "an object that converts to a String is no endpoint, for any call" do
-    %i[bind connect unbind disconnect].each do |operation|
-      assert_named(Godwit::EndpointTypeError, /#{operation}: an endpoint is a String.*URI/) do
-        open_socket(:PULL).public_send(operation, URI("tcp://127.0.0.1:5555"))
       end
     end
   end

@@ -1,7 +1,6 @@
 # frozen_string_literal: true
 
 require "socket"
-require "support/ports"
 require_relative "case"
 
 # Reasons in the message of a TimeoutError. All situations of the table run at the same time.
@@ -106,7 +105,7 @@ class TimeOutReasonsTest < Conformance::Case
 
   def bound(type, **options) = open_socket(type, **options).bind("tcp://127.0.0.1:*")
 
-  def unused = "#{TCP}#{Godwit::TestSupport::Ports.free}"
+  def unused = "#{TCP}#{free_port}"
 
   def before_setup
     super

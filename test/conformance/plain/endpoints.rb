@@ -152,7 +152,7 @@ Plain.scenario "malformed endpoints are refused by name and with the fix" do
   {
     "nonsense" => form, "" => form, "127.0.0.1:5555" => form, "tcp:/127.0.0.1:5555" => form,
     "tcp//127.0.0.1:5555" => form, "://x" => form, "tcp ://127.0.0.1:1" => form,
-    "TCP://127.0.0.1:1" => form,
+    "TCP://127.0.0.1:1" => form, "inproc://a\0b" => form, "ipc://a\0b" => form,
     "ipc://" => "nothing stands behind ipc://", "tcp://" => "nothing stands behind tcp://",
     "inproc://" => "nothing stands behind inproc://",
     "tcp://:5555" => "a host is missing: tcp://127.0.0.1:5555, or * for every interface",
@@ -164,15 +164,15 @@ Plain.scenario "malformed endpoints are refused by name and with the fix" do
     "tcp://::1:5555" => "an IPv6 address stands in brackets: tcp://[::1]:5555",
     "tcp://[fe80::1]%lo:5555" => "an IPv6 address stands in brackets: tcp://[fe80::1%lo]:5555"
   }.each do |endpoint, fix|
-    error = refused(Godwit::EndpointError,
-      "bind #{endpoint}: Malformed endpoint (#{fix})") do
+    shown = endpoint.tr("\0", "?")
+    error = refused(Godwit::EndpointError, "bind #{shown}: Malformed endpoint (#{fix})") do
       pull.bind(endpoint)
     end
     assert_kind_of Errno::EINVAL, error
-    assert_equal [:bind, endpoint, false], [error.operation, error.endpoint, error.retriable?]
+    assert_equal [:bind, shown, false], [error.operation, error.endpoint, error.retriable?]
     %i[connect unbind disconnect].each do |operation|
       error = assert_raises(Godwit::EndpointError) { push.__send__(operation, endpoint) }
-      assert_equal [operation, endpoint], [error.operation, error.endpoint]
+      assert_equal [operation, shown], [error.operation, error.endpoint]
     end
   end
   {
@@ -203,8 +203,10 @@ end
 Plain.scenario "an endpoint that is no String, and none at all" do
   {nil => "NilClass", 5555 => "Integer", :tcp => "Symbol", ["tcp://*:*"] => "Array"}
     .each do |what, name|
-    refused(Godwit::EndpointTypeError, "connect: an endpoint is a String such as " \
-      "\"tcp://127.0.0.1:5555\": got #{name}") { open_socket(:PULL).connect(what) }
+    %i[bind connect unbind disconnect].each do |operation|
+      refused(Godwit::EndpointTypeError, "#{operation}: an endpoint is a String such as " \
+        "\"tcp://127.0.0.1:5555\": got #{name}") { open_socket(:PULL).__send__(operation, what) }
+    end
   end
   refused(Godwit::ArgumentValueError, "bind: bind needs an endpoint, such as " \
     "\"tcp://127.0.0.1:5555\"") { open_socket(:PULL).bind }

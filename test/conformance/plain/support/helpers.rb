@@ -22,14 +22,6 @@ module Plain
       assert_equal message, receiver.recv(timeout: 5)
     end
 
-    # Connects a SUB to a PUB or XPUB, and waits until its subscriptions have arrived.
-    def published(transport, *topics, publisher: :PUB)
-      pub, sub = connected_pair(publisher, :SUB, transport: transport)
-      sub.subscribe(*topics, "sync") # "sync" arrives last, after all the others
-      synchronize(pub, sub)
-      [pub, sub]
-    end
-
     # Publishes until the subscriber receives a message, and drops what has arrived.
     def synchronize(pub, sub)
       eventually { pub.send("sync") && sub.wait_readable(0.01) }
