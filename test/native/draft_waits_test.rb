@@ -41,16 +41,6 @@ class DraftWaitsTest < Godwit::TestCase
       end
     end
 
-    test "each of many waiters gets its message" do
-      server, client, id = server_and_client
-      100.times do |round|
-        waiting = Array.new(5) { in_thread { client.recv(timeout: 5) } }
-        until_waiting(client, 5) if round.even?
-        server.send_many(%w[a b c d e], routing_id: id)
-        assert_equal %w[a b c d e], waiting.map(&:value).sort
-      end
-    end
-
     test "sockets leave no descriptor behind" do
       open = -> { server_and_client.first(2).each(&:close) }
       open.call

@@ -80,7 +80,7 @@ class RactorsTest < Godwit::TestCase
     RUBY
   end
 
-  test "PUB and SUB, wait_connected, keys, frames, trackers, each within Ractors" do
+  test "PUB and SUB, wait_connected, keys, frames, trackers, a loop, each within Ractors" do
     assert_done <<~RUBY
       pub = Godwit::PUB.bind("tcp://127.0.0.1:*")
       subs = %w[0 1].map do |topic|
@@ -100,10 +100,14 @@ class RactorsTest < Godwit::TestCase
         tracker = push.send(("x" * 100_000).freeze, track: true)
         frame = pull.recv_frame(timeout: 5)
         push.send_frame("a", more: true).send_frame("b")
-        [frame.size, frame.property("Peer-Address"), tracker.wait(5),
-          pull.recv_frames(2, timeout: 5).map(&:to_s)]
+        got = pull.recv_frames(2, timeout: 5).map(&:to_s)
+        ended = Godwit::Loop.run do |loop|
+          loop.readable(pull) { |socket| got << socket.recv && loop.remove(socket) }
+          loop.every(0.005, times: 2) { |timer| push.send("c") if timer.fired == 2 }
+        end
+        [frame.size, frame.property("Peer-Address"), tracker.wait(5), ended, got]
       end.take
-      check("done \#{done}", [100_000, "127.0.0.1", true, %w[a b]] == done)
+      check("done \#{done}", [100_000, "127.0.0.1", true, :empty, %w[a b c]] == done)
     RUBY
   end
 
@@ -160,24 +164,6 @@ class RactorsTest < Godwit::TestCase
         GC.compact if count % 50 == 0
       end
       workers.each { |worker| check("trackers", worker.take) }
-    RUBY
-  end
-
-  test "a loop within each of two Ractors" do
-    assert_done <<~RUBY
-      ractors = Array.new(2) do |number|
-        Ractor.new(number) do |number|
-          got = []
-          pull = Godwit::PULL.bind("inproc://loop-\#{number}")
-          push = Godwit::PUSH.connect("inproc://loop-\#{number}")
-          ended = Godwit::Loop.run do |loop|
-            loop.readable(pull) { |socket| got << socket.recv && loop.remove(socket) }
-            loop.every(0.005, times: 2) { |timer| push.send("x") if timer.fired == 2 }
-          end
-          [ended, got]
-        end
-      end
-      check("loops", [[:empty, ["x"]]] * 2 == ractors.map(&:take))
     RUBY
   end
 
