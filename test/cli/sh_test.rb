@@ -135,12 +135,6 @@ class CLIShTest < Godwit::TestCase
     assert_equal ["a\nb\n", 0], [pull.finish.stdout, pushing.status]
   end
 
-  test "reversed direction: a pull that binds to a port chosen by the system" do
-    pulling, target = bound_pull
-    pushing = sh("push", target, "--connect", "--", "seq", 3)
-    assert_equal [0, 0, "1\n2\n3\n"], [pushing.status, pulling.status, pulling.stdout]
-  end
-
   test "--keep: workers stay when a push leaves, and serve the next" do
     pulling = pull("--bind", "--keep", "--count", 4)
     ["1\n2\n", "1\n2\n1\n2\n"].each do |printed| # lines of parallel pushes would alternate

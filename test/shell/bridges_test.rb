@@ -38,16 +38,13 @@ class ShellBridgesTest < Godwit::TestCase
     assert_operator stream.status.bytes, :<, 1_000_000
   end
 
-  test "count: and timeout: stop the command" do
+  test "count: stops the command" do
     pull, push = connected_pair(:PULL, :PUSH)
     status = Shell.rows("yes").into(push, count: 3)
     assert_equal [true, 3], [status.stopped?, status.rows] # not all rows of the last read
     assert_equal %w[y y y], pulled(pull, 3)
     assert_nil pull.recv(timeout: 0.05, exception: false)
-    stream = Shell.rows("yes")
-    assert_raises(Godwit::TimeoutError) { stream.into(push = lonely, timeout: 0.01) }
-    assert_predicate stream.status, :stopped?
-    assert_raises(ArgumentError) { stream.into(push, count: 0) }
+    assert_raises(ArgumentError) { Shell.rows("yes").into(push, count: 0) }
   end
 
   test "the limits of the command end the wait for a blocked socket" do
@@ -64,9 +61,11 @@ class ShellBridgesTest < Godwit::TestCase
 
   test "the socket's send_timeout ends the wait, and timeout: has precedence" do
     push = lonely(send_timeout: 0.01)
-    stream = Shell.rows("yes", timeout: 60)
-    assert_raises(Godwit::TimeoutError) { stream.into(push) }
-    assert_predicate stream.status, :stopped?
+    [[push], [lonely, {timeout: 0.01}]].each do |socket, options|
+      stream = Shell.rows("yes", timeout: 60)
+      assert_raises(Godwit::TimeoutError) { stream.into(socket, **options.to_h) }
+      assert_predicate stream.status, :stopped?
+    end
     assert_equal :timeout, Shell.rows("yes", timeout: 0.05).into(push, timeout: nil).timed_out
   end
 

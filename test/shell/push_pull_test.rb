@@ -77,14 +77,21 @@ class ShellPushPullTest < Godwit::TestCase
   }.freeze
 
   STRANGERS.each do |name, said|
-    test "a stranger that #{name} and leaves before any peer came does not end a push" do
-      push, socket = bound(:PUSH, "tcp://127.0.0.1:*")
-      stranger_at(socket, said)
-      thread = in_thread { push.run(Shell.rows("seq", "3")) }
-      pull, = connected(:PULL, socket.last_endpoint)
-      assert_equal [%w[1 2 3], true], [pull.to_a, pull.complete?]
-      assert_predicate thread.value, :success?
-      refute_predicate push, :left?
+    %w[before after].each do |moment|
+      test "a stranger that #{name} and leaves #{moment} a peer came does not end a push" do
+        push, socket = bound(:PUSH, "tcp://127.0.0.1:*")
+        pull = nil
+        stranger_at(socket, said) do
+          next if moment == "before"
+          pull, = connected(:PULL, socket.last_endpoint)
+          socket.wait_connected(timeout: 5)
+        end
+        thread = in_thread { push.run(Shell.rows("seq", "3")) }
+        pull ||= connected(:PULL, socket.last_endpoint).first
+        assert_equal [%w[1 2 3], true], [pull.to_a, pull.complete?]
+        assert_predicate thread.value, :success?
+        refute_predicate push, :left?
+      end
     end
 
     test "a stranger that #{name} and leaves does not end a pull" do
@@ -92,19 +99,6 @@ class ShellPushPullTest < Godwit::TestCase
       thread = in_thread { pull.to_a }
       stranger_at(socket, said)
       push, = connected(:PUSH, socket.last_endpoint)
-      assert_predicate push.run(Shell.rows("seq", "3")), :success?
-      assert_equal [%w[1 2 3], true], [thread.value, pull.complete?]
-    end
-
-    test "a stranger that #{name}, comes before a peer and leaves after it came, does not end a " \
-      "push" do
-      push, socket = bound(:PUSH, "tcp://127.0.0.1:*")
-      pull = nil
-      stranger_at(socket, said) do
-        pull, = connected(:PULL, socket.last_endpoint)
-        socket.wait_connected(timeout: 5)
-      end
-      thread = in_thread { pull.to_a }
       assert_predicate push.run(Shell.rows("seq", "3")), :success?
       assert_equal [%w[1 2 3], true], [thread.value, pull.complete?]
     end

@@ -113,15 +113,18 @@ class RedirectionTest < ShellCase
     assert_equal ["row"], cat(table)
   end
 
-  test "objects that are none of these are refused, and nothing starts" do
+  test "other objects and closed IOs are refused, and nothing starts" do
     before = children
+    reader, writer = pipe.each(&:close)
     [[:input, Godwit::ArgumentTypeError, [Dir.new("/"), 5, Object.new],
       /input: takes a String, an IO, a Pathname/],
+      [:input, Godwit::ArgumentValueError, [reader], /input: takes an IO that is open/],
+      [:err, Godwit::ArgumentValueError, [writer], /err: takes an IO that is open/],
       [:err, Godwit::ArgumentValueError, [Dir.new("/"), 5, "errors.txt"],
         /err: takes :inherit, .* a Pathname, or what has write/],
       [:chdir, Godwit::ArgumentTypeError, [5, :tmp, Object.new], /chdir: takes a path/]]
       .each do |option, klass, all, says|
-      all.each { |wrong| assert_error(klass, says) { Shell.rows("cat", option => wrong) } }
+      all.each { |wrong| assert_error(klass, says) { Shell.rows("cat", option => wrong).to_a } }
     end
     assert_empty children - before
   end

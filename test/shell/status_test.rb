@@ -83,31 +83,28 @@ class StatusTest < ShellCase
     end
   end
 
-  test "timeout: ends a command that always has rows, and a command that never ends a row" do
-    assert_equal :timeout, Shell.rows("yes", timeout: 0.2) { nil }.timed_out
-    status = Shell.rows("cat", "/dev/zero", timeout: 0.2, limit: 1 << 20, long: :cut) { nil }
-    assert_equal :timeout, status.timed_out
-    assert_equal :timeout, Shell.rows("seq", "1000000", timeout: 0) { nil }.timed_out
+  # Command => its limits. The first limit ends the command.
+  LIMITED = {
+    "yes" => {timeout: 0.2}, "cat /dev/zero" => {timeout: 0.2, limit: 1 << 20, long: :cut},
+    "seq 1000000" => {timeout: 0}, "sleep 1000 & echo a" => {timeout: 0.3, drain: nil},
+    "echo a; exec sleep 1000" => {idle: 0.2}, "sleep 1000 & echo b" => {idle: 0.3, drain: nil},
+    "while :; do printf x; sleep 0.05; done" => {idle: 0.3} # bytes without a newline are no row
+  }.freeze
+
+  test "timeout: ends busy and silent commands, idle: silent ones, also while a grandchild holds " \
+    "the pipe" do
+    LIMITED.each do |script, options|
+      rows = 0
+      status = sh(script, **options) { rows += 1 }
+      assert_equal [options.keys.first, rows, true],
+        [status.timed_out, status.rows, status.failed?], script
+    end
   end
 
   test "timeout: is seen between two rows that were read together" do
-    rows = 0
-    status = Shell.rows("seq", "1000", timeout: 0.2) do
-      rows += 1
-      sleep(0.15)
-    end
+    status = Shell.rows("seq", "1000", timeout: 0.2) { sleep(0.15) }
     assert_equal :timeout, status.timed_out
-    assert_operator rows, :<=, 3
-  end
-
-  test "idle: ends a command that is silent too long, not an active one" do
-    rows = 0
-    status = sh("echo a; exec sleep 1000", idle: 0.2) { rows += 1 }
-    assert_equal [:idle, rows, true], [status.timed_out, status.rows, status.failed?]
-    status = sh("for i in 1 2 3 4 5; do sleep 0.1; echo $i; done", idle: 10) { nil }
-    assert_equal [nil, 5], [status.timed_out, status.rows]
-    status = sh("while :; do printf x; sleep 0.05; done", idle: 0.3) { nil }
-    assert_equal :idle, status.timed_out # bytes without a newline are no row
+    assert_operator status.rows, :<=, 3
   end
 
   test "idle: does not count the time that the caller takes" do
@@ -127,12 +124,6 @@ class StatusTest < ShellCase
         go << "\n"
       end
       assert_equal [%w[a b], nil], [rows, status.timed_out]
-    end
-  end
-
-  test "both work while a grandchild holds the pipe" do
-    {timeout: 0.3, idle: 0.3}.each do |name, limit|
-      assert_equal name, sh("sleep 1000 & echo a", :drain => nil, name => limit) { nil }.timed_out
     end
   end
 

@@ -14,6 +14,12 @@ class StoppingTest < ShellCase
       group
     end,
     "first" => -> { sh(STAYS).first },
+    "first of a pipeline" => lambda do
+      stream = Shell.pipe(STAYS, "cat", "cat", shell: true)
+      stream.first.tap do
+        assert_equal [true, false], [stream.status.stopped?, stream.status.failed?]
+      end
+    end,
     "next and close" => -> { (stream = sh(STAYS)).next.tap { stream.close } },
     "close in the block" => lambda do
       group = nil
@@ -77,22 +83,19 @@ class StoppingTest < ShellCase
     end
   end
 
-  test "a command that ignores TERM is killed after the grace" do
-    stream = sh(STUBBORN, grace: 0.3)
-    group = nil
-    assert_operator seconds { group = Integer(stream.first) }, :>=, 0.3
-    assert_equal :KILL, stream.status.signal
-    assert_empty living(group)
-  end
-
-  test "a member that ignores TERM is killed though its leader went" do
-    stream = sh("echo $$; sh -c 'trap \"\" TERM; echo ready; while :; do sleep 1000; done' & wait",
-      grace: 0.3)
-    group = stream.next.to_i
-    assert_equal "ready", stream.next
-    assert_operator seconds { stream.close }, :>=, 0.3
-    assert_equal :TERM, stream.status.signal
-    assert_empty living(group)
+  IGNORES_TERM = "trap \"\" TERM; echo ready; while :; do sleep 1000; done"
+  # A process => the script that runs it, and the signal that ends the command.
+  {"a command" => [IGNORES_TERM, :KILL],
+   "a command's child" => ["sh -c '#{IGNORES_TERM}' & wait", :TERM]}
+    .each do |what, (script, signal)|
+    test "#{what} that ignores TERM is killed after the grace" do
+      stream = sh("echo $$; #{script}", grace: 0.3)
+      group = stream.next.to_i
+      assert_equal "ready", stream.next
+      assert_operator seconds { stream.close }, :>=, 0.3
+      assert_equal signal, stream.status.signal
+      assert_empty living(group)
+    end
   end
 
   # A reaped pid may belong to another process, so the test checks the order of calls on a Child.
