@@ -1,11 +1,13 @@
 # frozen_string_literal: true
 
 require "support/draft_pairs"
+require "support/wait_endings"
 
 # Draft types on a libzmq with drafts: waits and their endings, frames, messages, trackers and
 # pollers.
 class DraftWaitsTest < Conformance::Case
   include DraftPairs
+  include Godwit::TestSupport::WaitEndings
 
   test "timeouts, nonblocking forms, readiness" do
     server, client, id = server_and_client
@@ -73,21 +75,13 @@ class DraftWaitsTest < Conformance::Case
     other&.close
   end
 
-  %i[CLIENT SERVER DISH GATHER PEER CHANNEL DGRAM].each do |type|
-    test "a #{type} that waits ends by kill, close and shutdown" do
-      {
-        nil => ->(_, thread) { thread.kill }, Godwit::ClosedError => ->(socket, _) { socket.close },
-        Godwit::ContextTerminatedError => ->(socket, _) { socket.context.shutdown }
-      }.each do |error, ending|
-        socket = own(Godwit.const_get(type).new(context: own(Godwit::Context.new)))
-        threads = Array.new(2) { in_thread { socket.recv } }
-        until_waiting(socket, 2)
-        threads.each { |thread| ending.call(socket, thread) }
-        threads.each do |thread|
-          error ? assert_raises(error) { ended(thread) } : assert_nil(ended(thread))
-        end
-      end
-    end
+  Godwit::TestSupport::WaitEndings.test(self, %w[CLIENT SERVER DISH GATHER PEER CHANNEL DGRAM], %w[CLIENT])
+
+  # @return [Call] a `recv` of a socket that has no peer
+  def prepare(type)
+    @home = own(Godwit::Context.new(linger: 0))
+    socket = own(Godwit.const_get(type).new(context: @home))
+    Call.new(type, socket, socket, ->(receiver) { receiver.recv })
   end
 
   test "one of two waiters is killed as messages arrive, and none is lost" do

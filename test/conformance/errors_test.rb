@@ -11,9 +11,7 @@ class ErrorsTest < Conformance::Case
   # Errno and operation, untested in plain/ => class and parent of the error, retriable or not.
   {
     [Errno::ENOTSOCK, :send] => [Godwit::ClosedError, IOError, false],
-    [Errno::EINVAL, :set] => [Godwit::OptionError, ArgumentError, false],
     [Errno::EINVAL, :send] => [Godwit::SystemError, Errno::EINVAL, false],
-    [Errno::ENOENT, :bind] => [Godwit::SystemError, Errno::ENOENT, false],
     [Errno::EINTR, :recv] => [Godwit::SystemError, Errno::EINTR, true]
   }.each do |(errno, operation), (klass, parent, retriable)|
     errno = errno::Errno
