@@ -166,7 +166,9 @@ class EdgeCommandTest < EdgeCase
     refute_match(/\[(?:warn|error|alert|crit|emerg)\]/, said)
   end
 
-  test "a wrong option: status 2, and the message names it" do
+  test "a port in use: status 1, a wrong option: status 2, and the message names it" do
+    port = own(TCPServer.new("127.0.0.1", 0)).addr[1].to_s
+    assert_equal [1, "", "godwit-edge: -p #{port}: the port is in use\n"], here(@app, "-p", port)
     {
       [@app, "-p", "0"] => "-p 0 (from 1 to 65535)", [@app, "-p", "80x"] => "-p 80x",
       [@app, "--workers", "0"] => "--workers 0", [@app, "--workers"] => "--workers",
@@ -181,15 +183,6 @@ class EdgeCommandTest < EdgeCase
       assert_equal [2, ""], [status, output], arguments.inspect
       assert_match(/\Agodwit-edge: .*#{Regexp.escape(text)}.*\n\z/, errors)
     end
-  end
-
-  test "a port in use: status 1, and the message names it" do
-    taken = TCPServer.new("127.0.0.1", 0)
-    port = taken.addr[1]
-    message = "godwit-edge: -p #{port}: the port is in use\n"
-    assert_ended 1, command(@app, "-p", port), errors: message
-  ensure
-    taken&.close
   end
 
   private

@@ -39,19 +39,14 @@ class EdgeDeparturesTest < EdgeCase
 
   def setup
     super
-    @silent = TCPServer.new("127.0.0.1", 0)
+    @silent = own(TCPServer.new("127.0.0.1", 0))
     constants = {
       "SILENT" => @silent.addr[1], "BACK_END" => back_end.endpoint,
       "NOWHERE" => "tcp://127.0.0.1:#{Godwit::TestSupport::Ports.free}"
     }.map { |name, value| "#{name} = #{value.inspect}\n" }.join
     edge(NOTED + constants + APP, server: "keepalive_requests 100000;")
     @control = connection
-    @accepted = Array.new(2) { @silent.accept }
-  end
-
-  def teardown
-    [@silent, *@accepted].compact.each(&:close)
-    super
+    accept
   end
 
   test "clients depart at each kind of wait; 10,000 departures leak no memory" do
@@ -67,6 +62,8 @@ class EdgeDeparturesTest < EdgeCase
   end
 
   private
+
+  def accept = @accepted = Array.new(2) { own(@silent.accept) }
 
   def assert_no_growth
     growths = []
@@ -86,7 +83,7 @@ class EdgeDeparturesTest < EdgeCase
   # First ends the connections to Redis, whose commands get no reply. The worker connects again.
   def settled_rss
     @accepted.each(&:close)
-    @accepted = Array.new(2) { @silent.accept }
+    accept
     @control.get("/gc")
     @server.rss
   end

@@ -30,17 +30,12 @@ class EdgeFetchEndsTest < EdgeCase
 
   def setup
     super
-    @upstream = Upstream.new { |_| nil }
+    @upstream = own(Upstream.new { |_| nil })
     edge({"/" => APP + EVALUATES, "/stream" => STREAM}, server: <<~NGINX)
       location /text { return 200 text; }
       location /up/ { proxy_pass http://127.0.0.1:#{@upstream.port}/; proxy_read_timeout 1h; }
       location /late { godwit_timeout 100ms; godwit_app #{scratch_dir}/edge-0/app0.rb; }
     NGINX
-  end
-
-  def teardown
-    @upstream&.close
-    super
   end
 
   test "a client leaves: its fetches end, and their upstreams' connections close" do

@@ -36,13 +36,8 @@ class EdgeFetchTest < EdgeCase
 
   def setup
     super
-    @upstream = Upstream.new { |request| answer(request) }
+    @upstream = own(Upstream.new { |request| answer(request) })
     start
-  end
-
-  def teardown
-    @upstream&.close
-    super
   end
 
   test "answers of all kinds of locations" do

@@ -138,7 +138,7 @@ class EdgeRedisTest < EdgeCase
       [LOG.uniq.first, LOG.size]
     RUBY
     # Now a server listens. The command waits until the client has connected again.
-    listener = TCPServer.new("127.0.0.1", port)
+    listener = own(TCPServer.new("127.0.0.1", port))
     waiting = connection
     store = ended(in_thread { listener.accept })
     waiting.ask("/", body: "redis.call('GET', 'x')")
@@ -151,8 +151,6 @@ class EdgeRedisTest < EdgeCase
     store.close
     assert_match(/ConnectionError: Redis at 127.0.0.1:#{port}: Server closed/, waiting.answer.body)
     listener.accept.close
-  ensure
-    listener&.close
   end
 
   test "the pause between two tries is 50 ms, doubled up to 2 s" do
@@ -185,7 +183,5 @@ class EdgeRedisTest < EdgeCase
     both = ask("Edge.join(*[0, 0.1].map { |s| -> { sleep s; outcome { $slow.get('x') } } })")
     assert_match(/Edge::TimeoutError: Redis at 127.0.0.1:#{store.port}: no answer in time/, both[0])
     assert_match(/Edge::ConnectionError: /, both[1]) # before the time-out of this command
-  ensure
-    store&.thaw_process
   end
 end

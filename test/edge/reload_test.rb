@@ -167,20 +167,18 @@ class EdgeReloadTest < EdgeCase
   end
 
   test "QUIT does not wait for the reply to a command whose client has left" do
-    silent = TCPServer.new("127.0.0.1", 0)
+    silent = own(TCPServer.new("127.0.0.1", 0))
     server = edge(<<~RUBY, env: {"REDIS_URL" => "redis://127.0.0.1:#{silent.addr[1]}"})
       REDIS = Edge::Redis.new(timeout: 600)
       run ->(env) { REDIS.get("x") }
     RUBY
     client = connection("/")
-    accepted = silent.accept
+    accepted = own(silent.accept)
     accepted.readpartial(1)
     client.close
     eventually { server.accesses == ["499 /"] }
     Process.kill(:QUIT, server.pid)
     eventually("the worker waits on") { accepted.read_nonblock(100, exception: false).nil? }
     assert_predicate server.stop, :success?
-  ensure
-    [silent, accepted].compact.each(&:close)
   end
 end
