@@ -75,7 +75,9 @@ class DraftWaitsTest < Conformance::Case
     other&.close
   end
 
-  Godwit::TestSupport::WaitEndings.test(self, %w[CLIENT SERVER DISH GATHER PEER CHANNEL DGRAM], %w[CLIENT])
+  Godwit::TestSupport::WaitEndings.test(
+    self, %w[CLIENT SERVER DISH GATHER PEER CHANNEL DGRAM], %w[CLIENT]
+  )
 
   # @return [Call] a `recv` of a socket that has no peer
   def prepare(type)
