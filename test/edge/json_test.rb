@@ -5,6 +5,15 @@ require_relative "../../rakelib/support/json_test_suite"
 
 # JSON.parse, JSON.generate and to_json of the edge.
 class EdgeJSONTest < EdgeCase
+  MUTATIONS = Godwit::TestSupport::Length.of(500, long: 10_000)
+  BODIES = [
+    '{"item": "book", "n": 3, "price": 8192.47, "tags": ["a", "\u00e9", null], "x": {"y": true}}',
+    '[[1, -2.5e10], {"k": "\ud83d\ude00 \\\\ \" \n"}, "", 0, [[[[]]]]]', '"text"',
+    "[" * 99 + "]" * 99
+  ].freeze
+  PIECES = ["\0", "\xff".b, "\xc3".b, "\"", "\\", "[", "{", ",", ":", "1e999", "-", "9" * 30,
+    "\\ud800", "NaN", "null", " ", "\r\n"].freeze
+
   # Answers with the request's body, parsed and generated again. /edge parses by Edge.json.
   APP = <<~'RUBY'
     class Point
@@ -29,7 +38,8 @@ class EdgeJSONTest < EdgeCase
 
   def setup
     super
-    edge({"/" => APP, "/eval" => EVALUATES}, conf: "client_max_body_size 2m;")
+    edge({"/" => APP, "/eval" => EVALUATES}, conf: "client_max_body_size 2m;",
+      server: "keepalive_requests 100000;")
   end
 
   test "JSONTestSuite passes, except NUL in a key" do
@@ -111,6 +121,28 @@ class EdgeJSONTest < EdgeCase
     end
   end
 
+  test "mutated bodies are parsed as CRuby parses them, or get 400" do
+    worker = @server.workers
+    random = Random.new(seed = Minitest.seed || 1)
+    client = connection
+    seen = Hash.new(0)
+    MUTATIONS.times do |count|
+      body = mutated(BODIES[count % BODIES.size].b, random)
+      answer = client.get("/edge", body: body)
+      seen[answer.status] += 1
+      assert_includes [200, 400], answer.status, "seed #{seed}, #{count}: #{body.inspect}"
+      right =
+        if answer.status == 400
+          answer.body.match?(/\A\{"error":"bad_request","offset":\d+\}\z/)
+        else
+          parsed(answer.body) == parsed(body)
+        end
+      assert right, "seed #{seed}, #{count}: #{body.inspect} became #{answer.body.inspect}"
+    end
+    assert_equal 2, seen.size, seen.inspect
+    assert_equal worker, @server.workers
+  end
+
   private
 
   def post(...) = @server.post(...)
@@ -129,5 +161,33 @@ class EdgeJSONTest < EdgeCase
     return %w[200 422].include?(answer.code) unless one.accepted? || one.refused?
     return answer.code == "422" if one.refused? || one.name == "y_object_escaped_null_in_key.json"
     answer.code == "200" && parsed(one.input) == parsed(answer.body)
+  end
+
+  # @return [Object] the value of a JSON text, with Floats of 12 digits, since the edge writes 14
+  def parsed(text)
+    options = {max_nesting: 200, allow_duplicate_key: true}
+    rounded(JSON.parse(text.dup.force_encoding("UTF-8"), **options))
+  end
+
+  def rounded(value)
+    case value
+    when Array then value.map { |one| rounded(one) }
+    when Hash then value.transform_values { |one| rounded(one) }
+    when Float then Float("%.12g" % value)
+    else value
+    end
+  end
+
+  def mutated(text, random)
+    random.rand(1..3).times do
+      at = random.rand(text.bytesize + 1)
+      case random.rand(4)
+      when 0 then text = text.byteslice(0, at) + text.byteslice(at + 1..).to_s
+      when 1 then text = text.dup.insert(at, PIECES.sample(random: random).b)
+      when 2 then text.setbyte(at, random.rand(256)) if at < text.bytesize
+      else text += text.byteslice(at, random.rand(1..20)).to_s
+      end
+    end
+    text
   end
 end

@@ -83,21 +83,6 @@ class EdgeCase < Godwit::TestCase
   # @return [Hash{String => Integer}] the counts of {NOTED}, with which the app answers "/said"
   def said = JSON.parse(@server.get("/said").body)
 
-  # @return [Object] the value of a JSON text, with Floats of 12 digits, since the edge writes 14
-  def parsed(text)
-    options = {max_nesting: 200, allow_duplicate_key: true}
-    rounded(JSON.parse(text.dup.force_encoding("UTF-8"), **options))
-  end
-
-  def rounded(value)
-    case value
-    when Array then value.map { |one| rounded(one) }
-    when Hash then value.transform_values { |one| rounded(one) }
-    when Float then Float("%.12g" % value)
-    else value
-    end
-  end
-
   # @param options [Array<String>] options of redis-server
   # @return [RedisServer] a server that accepts connections
   def redis(*options)
