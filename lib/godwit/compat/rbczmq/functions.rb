@@ -66,11 +66,9 @@ module ZMQ
       Interrupts.during(-> { proxy.stop }) { proxy.run }
     end
     -1
-  rescue Error => error
-    raise unless error.cause.is_a?(Godwit::ClosedError)
-    -1
-  rescue SystemCallError => error
-    raise unless error.errno == ETERM
+  rescue Error, SystemCallError => error
+    ends = [Godwit::ClosedError, Godwit::ContextTerminatedError]
+    raise unless ends.any? { |klass| error.cause.is_a?(klass) }
     -1
   end
 end

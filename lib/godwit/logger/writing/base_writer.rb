@@ -25,8 +25,6 @@ module Godwit
       def open = nil
       # Takes over the counts of a writer that had to end.
       def inherit(_writer) = nil
-      # Counts a record that came after the close.
-      def count_late = @sequence.late
       # False while another thread closes the writer, or after an interrupted close.
       def ended? = !own? || (@finished && !@ending.locked?)
 

@@ -15,7 +15,7 @@ module Godwit
           Thread.handle_interrupt(Object => :never) { yield(handle = new(settings)) }
           done = true
         ensure
-          handle&.abandon unless done
+          handle&.current&.close(Timeout.now, 0) unless done # the writer gets no linger
         end
 
         # The garbage collector must not wait for linger, so a thread closes. A sender that never
@@ -63,7 +63,7 @@ module Godwit
 
       # Counts a record that came after the close.
       def count_late
-        current.count_late
+        current.sequence.late
         @warnings.call("it is closed: records are dropped")
         !@settings.durable
       end
@@ -85,8 +85,6 @@ module Godwit
         current.close
       end
 
-      # Closes the sender at once, without linger.
-      def abandon = current.close(Timeout.now, 0)
       def closed? = @closed ? true : false
 
       def reopen(settings = nil)
