@@ -96,7 +96,7 @@ module Edge
         false
       end
 
-      # An app requires files of its own folder, and the file of tests those of its folder.
+      # `require` finds files beside the app while its file runs, later beside the file of tests.
       def load_app(name)
         path = File.expand_path(name.end_with?(".rb") ? name : "#{name}.rb", @folder)
         raise LoadError, "cannot load #{name}: there is no #{path}" unless File.file?(path)
@@ -122,7 +122,7 @@ module Edge
         false
       end
 
-      # @return [String] the message and file:line; the class before it, except an AssertionError
+      # @return [String] class (except AssertionError), message and file:line
       def describe(error)
         text = error.is_a?(AssertionError) ? error.message : "#{error.class}: #{error.message}"
         # mruby writes: file NAME line NUMBER: syntax error

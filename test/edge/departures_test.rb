@@ -7,7 +7,7 @@ class EdgeDeparturesTest < EdgeCase
   deadline 1_000
 
   CLIENTS = Godwit::TestSupport::Length.of(100, long: 1_000)
-  GROWTH = 64 # KiB
+  GROWTH = 64 # KiB that a worker may grow in a round
 
   APP = <<~'RUBY'
     REDIS = Edge::Redis.new("redis://127.0.0.1:#{SILENT}", timeout: 60)
@@ -72,7 +72,7 @@ class EdgeDeparturesTest < EdgeCase
   end
 
   # How much a worker grows while 10,000 clients depart. A leak grows in each round.
-  # "/request" makes a socket each time, whose memory depends on libzmq's threads.
+  # Leaves "/request" out: it makes sockets, whose memory depends on libzmq's threads.
   # @return [Integer] KiB
   def growth
     before = settled_rss

@@ -53,7 +53,7 @@ class EdgeFaultsTest < EdgeCase
   # Runs the block while {CONNECTIONS} clients send requests.
   def under_load
     @wrong = Thread::Queue.new
-    @answered = {} # kind of request => whether the last one was answered
+    @answered = {} # kind of request => whether the last request of this kind was answered
     @total = 0
     @ends = false
     threads = Array.new(CONNECTIONS) { |index| in_thread { client(index) } }

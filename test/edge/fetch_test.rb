@@ -3,7 +3,7 @@
 require_relative "support/edge_case"
 require_relative "support/upstream"
 
-# Edge.fetch: answers of the server's other locations.
+# Edge.fetch returns answers of the server's other locations.
 class EdgeFetchTest < EdgeCase
   deadline 120
 

@@ -8,7 +8,7 @@ class EdgeMemoryTest < EdgeCase
 
   WARM = Godwit::TestSupport::Length.of(1_000, long: 5_000)
   COUNT = Godwit::TestSupport::Length.of(2_000, long: 1_000_000)
-  # The allowed growth, in KiB.
+  # KiB: the allowed size of a worker, and its allowed growth.
   MOST = 15 * 1024
   GROWTH = 512
 

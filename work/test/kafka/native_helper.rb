@@ -4,7 +4,7 @@ require "work_helper"
 require "support/broker"
 require "support/librdkafka"
 
-# Handles of librdkafka for the tests of Native.
+# Makes handles of librdkafka for the tests of the C extension, the module Native.
 module NativeKafka
   Kafka = Godwit::Work.const_get(:Kafka)
   Functions = Kafka::Functions

@@ -2,7 +2,7 @@
 
 require_relative "native_helper"
 
-# The C extension, against a real broker.
+# Tests the C extension with a real broker.
 class WorkKafkaNativeTest < Godwit::WorkCase
   include NativeKafka
 

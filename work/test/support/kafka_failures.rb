@@ -15,7 +15,7 @@ module Godwit
     # In --full: a minute without a broker, two minutes of kills.
     LONG = TestSupport::Length.long?
     PARTITIONS = 4
-    SESSION = 6_000 # ms; beside other work a process may get no processor for seconds
+    SESSION = 6_000 # ms; on a busy machine a process may get no processor for seconds
     PROPERTIES = {"session.timeout.ms" => SESSION}.freeze
     BROKER = <<~PROPERTIES
       broker.session.timeout.ms=6000

@@ -9,7 +9,7 @@ module KafkaLog
   KEPT = /\A__/ # Kafka's own topics
   REFUSED = "the tests delete all topics and groups of the brokers that KAFKA_BROKERS names: set " \
     "GODWIT_KAFKA_EMPTY=1 if no other program uses them"
-  # The brokers decide the session with the protocol of KIP-848.
+  # With the protocol of KIP-848 the brokers decide how long a session is.
   PROTOCOL = ENV.fetch("GODWIT_TEST_GROUP_PROTOCOL", "classic")
   # @param session [Integer] ms
   def self.kafka(session)

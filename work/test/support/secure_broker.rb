@@ -9,7 +9,7 @@ class SecureBroker
   LISTENERS = %w[PLAINTEXT CONTROLLER SSL SASL_SSL].freeze
 
   # @return [SecureBroker] of this process
-  # @raise [Minitest::Skip] when there is none
+  # @raise [Minitest::Skip] when no broker can be started
   def self.shared
     @shared ||= new(Dir.mktmpdir("godwit-certificates").tap { |folder|
       Minitest.after_run { FileUtils.rm_rf(folder) }

@@ -18,7 +18,7 @@ class WorkKafkaSessionsTest < Godwit::KafkaFailureCase
     produce
     handled(200)
     eventually(deadline: 90) { shared_by?(stopped, other) }
-    # A member claims partitions before its handlers start, and `lost` names those with handlers.
+    # The event `lost` names only partitions whose handlers have started.
     eventually(deadline: 90) { runs.any? { |run| run.pid == stopped.pid } }
     look
     stopped.signal(:STOP)
