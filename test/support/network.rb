@@ -43,6 +43,12 @@ module Godwit
         # @return [Array<String>] the command line that runs a command in the second namespace
         def there(*command) = ["nsenter", "--target", holder.pid.to_s, "--net", *command]
 
+        # @raise [RuntimeError] outside of a test's namespace: the real interfaces must not change
+        def run(*command)
+          raise "not in a network of the tests' own" unless inside?
+          system(*command, exception: true)
+        end
+
         private
 
         # @return [IO] the process that holds the second namespace; it ends with this process
@@ -54,12 +60,6 @@ module Godwit
           [%w[link set lo up], ["addr", "add", "#{THERE}/24", "brd", "+", "dev", "gw1"],
             %w[link set gw1 up]].each { |words| run(*there("ip", *words)) }
           @holder
-        end
-
-        # @raise [RuntimeError] outside of a test's namespace: the real interfaces must not change
-        def run(*command)
-          raise "not in a network of the tests' own" unless inside?
-          system(*command, exception: true)
         end
       end
     end
