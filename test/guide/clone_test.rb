@@ -46,7 +46,7 @@ class GuideCloneTest < GuideCase
     start_server
     child = client(4)
     child.wait_for("snapshot: ")
-    # A malformed message changes nothing. A change without a time to live ends the key's old one.
+    # A malformed message changes nothing. A change without a TTL removes the key's TTL.
     open_socket(:DEALER).connect(@snapshots) << "?" << ["ICANHAZ?"]
     open_socket(:PUB).connect(@collector).wait_connected(timeout: 30) << "?" <<
       ["/news", packed(0), "", "ttl=1\n", "old"] << ["/news", packed(0), "", "", "new"]

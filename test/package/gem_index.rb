@@ -89,7 +89,7 @@ module Godwit
         "Content-Length: #{body.to_s.bytesize}\r\n\r\n")
       client.write(body) if body && method == "GET"
     rescue SystemCallError
-      nil # the client has gone
+      nil # the client has disconnected
     ensure
       client.close
     end

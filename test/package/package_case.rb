@@ -5,7 +5,7 @@ require "support/debians"
 require_relative "gem_index"
 require_relative "../../rakelib/support/native_gem"
 
-# Tests of the built platform gem.
+# The base of the tests of the built platform gem.
 class PackageCase < Godwit::TestCase
   deadline 600
 

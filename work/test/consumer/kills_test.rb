@@ -17,7 +17,7 @@ class WorkKillsTest < Godwit::WorkCase
   KILLS_ITSELF = <<~'RUBY'
     module KillsItself
       READS = /\A\s*(?:SELECT|PRAGMA (?!wal_checkpoint))/i
-      LEFT = [ARGV[2].to_i]
+      REMAINING = [ARGV[2].to_i]
 
       def step
         KillsItself.count(sql)
@@ -27,7 +27,7 @@ class WorkKillsTest < Godwit::WorkCase
       def reset! = super.tap { KillsItself.count(sql) }
 
       def self.count(sql)
-        Process.kill(:KILL, Process.pid) if !READS.match?(sql) && (LEFT[0] -= 1).zero?
+        Process.kill(:KILL, Process.pid) if !READS.match?(sql) && (REMAINING[0] -= 1).zero?
       end
     end
     SQLite3::Statement.prepend(KillsItself)

@@ -42,13 +42,6 @@ class WorkTurnsTest < Godwit::WorkCase
     assert_equal [3, 4], take(1, @other)
   end
 
-  test "no other worker takes the record that waits for its note" do
-    take(0, @alone)
-    @time += 5
-    assert_nil take(1, @alone)
-    assert_equal [1], @workers[0].lanes.map(&:first)
-  end
-
   test "it waits for those that run, and they take no new records meanwhile" do
     assert_equal [3, 4], take(0, @other)
     assert_nil take(1, @alone)

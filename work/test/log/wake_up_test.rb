@@ -66,7 +66,7 @@ class WorkWakeUpTest < Godwit::WorkCase
     result = run_child(<<~RUBY, [scratch_dir])
       require "godwit/work"
       wake_up = Godwit::Work.const_get(:WakeUp)
-      all = Array.new(30) { wake_up.new(ARGV[0]) } # Ruby 3.1 failed at the 30th
+      all = Array.new(30) { wake_up.new(ARGV[0]) }
       GC.compact
       all << wake_up.new(ARGV[0])
       puts all.count { |one| wake_up.alive?(one.path) }
