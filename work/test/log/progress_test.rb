@@ -62,12 +62,14 @@ class WorkProgressTest < Godwit::WorkCase
     assert_operator count, :>=, 300
   end
 
-  test "records that finish in order need no room" do
-    progress = Progress.new(0)
-    50_000.times do |offset|
-      assert_operator progress.room(offset + 10_000), :>, 100 if (offset % 97).zero?
-      progress.finish(offset)
+  test "records that finish nearly in order need no room" do
+    start = 1 << 40
+    progress = Progress.new(start)
+    50_000.times do |count|
+      assert_operator progress.room(start + count + 10_000), :>, 400 if (count % 97).zero?
+      progress.watermark if (count % 16).zero?
+      progress.finish(start + (count ^ 1)) # the offsets 1, 0, 3, 2 and so on
     end
-    assert_equal [50_000, "\0"], [progress.watermark, progress.dump]
+    assert_equal [start + 50_000, "\0"], [progress.watermark, progress.dump]
   end
 end
