@@ -2,7 +2,7 @@
 
 module Godwit
   module TestSupport
-    # The cost of an operation: objects, descriptors, memory.
+    # The cost of an operation: objects and descriptors.
     module Counting
       private
 
@@ -17,13 +17,6 @@ module Godwit
         GC.stat(:total_allocated_objects) - before
       ensure
         GC.enable
-      end
-
-      # @param program [String] for a child process
-      # @return [Integer] the peak of the program's resident memory, in MB
-      def peak_of(program)
-        result = assert_child(run_child("#{program}\nputs File.read('/proc/self/status')"))
-        result.stdout[/^VmHWM:\s+(\d+)/, 1].to_i / 1024
       end
     end
   end

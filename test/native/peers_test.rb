@@ -63,15 +63,6 @@ class PeersTest < Godwit::TestCase
     assert_equal 1, counted(push)
   end
 
-  test "a refused peer goes before the accepted peer does" do
-    push = guarded_push
-    peer = peer_of(push)
-    2.times { refused_by(push).close }
-    assert_equal 1, counted(push)
-    peer.close
-    assert(eventually { counted(push).zero? })
-  end
-
   private
 
   # A socket that accepts the user "good".

@@ -62,7 +62,7 @@ class NativeProxyTest < Godwit::TestCase
   end
 
   test "an unreferenced proxy runs on, and closing its socket releases everything" do
-    front, back = inproc_sides
+    front, back = %i[PULL PUSH].map { |type| open_socket(type).bind(endpoint_for(:inproc)) }
     make_and_forget(front, back)
     GC.start
     peer(:PUSH, front).send("x")
@@ -177,10 +177,6 @@ class NativeProxyTest < Godwit::TestCase
       own(Godwit.const_get(type).bind(endpoint_for(transport), context: home, **options, **more))
     end
     Godwit::Proxy.new(*sides, capture: capture).tap { |proxy| (@proxies ||= []) << proxy }
-  end
-
-  def inproc_sides
-    %i[PULL PUSH].map { |type| open_socket(type).bind(endpoint_for(:inproc)) }
   end
 
   def peer(type, socket, **options)

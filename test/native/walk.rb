@@ -24,8 +24,6 @@ class Walk
     open open connect connect connect bind bind bind send send send send receive receive receive
     receive option option detach close topics ask poll request context_too frames monitor
   ].freeze
-  # Steps that need no socket.
-  ALONE = %i[open close context_too].freeze
 
   def initialize(seed, directory)
     @random = Random.new(seed)
@@ -41,8 +39,7 @@ class Walk
   def run(steps)
     steps.times do |number|
       trace number
-      step = pick(STEPS)
-      ALONE.include?(step) ? __send__(step) : __send__(step, socket)
+      __send__(pick(STEPS), socket)
     rescue Godwit::Error
       nil
     end
@@ -64,7 +61,8 @@ class Walk
 
   def socket = (@sockets.size > 3) ? pick(@sockets) : open
 
-  def open
+  # Each step gets a socket, which it may ignore.
+  def open(_ = nil)
     type = pick(TYPES)
     given = Array.new(@random.rand(3)) { an_option }.to_h
     one = Godwit.const_get(type).new(context: pick(@contexts), **given)
@@ -91,7 +89,6 @@ class Walk
     end
   end
 
-  # Each of these methods gets a socket.
   def option(one)
     name, value = an_option
     @random.rand(4).zero? ? one.get(name) : one.set(name, value)
@@ -154,15 +151,14 @@ class Walk
     monitor&.close
   end
 
-  def close
-    return if @sockets.size < 4
-    one = pick(@sockets - @zap) or return
+  def close(one)
+    return if @sockets.size < 4 || @zap.include?(one)
     @sockets.delete(one)
     one.set(:linger, pick([0, 0.01])) if @random.rand(2).zero?
     @random.rand(8).zero? ? GC.start : one.close
   end
 
-  def context_too
+  def context_too(_)
     return unless @random.rand(10).zero?
     if @contexts.size > 1
       gone = pick(@contexts - @zap.map(&:context)) or return

@@ -96,18 +96,15 @@ class RbczmqExamplesTest < Godwit::TestCase
     assert_equal "10 numbers, 55 in all; the loop gave -1\n", seen.lines.last
   end
 
-  test "push and pull over five threads" do
-    assert_equal "1000 tasks by 5 threads, the results add up to 999000\n",
-      output(script("push_pull"))
-  end
-
-  test "frames and messages, wrapped and unwrapped" do
-    assert_equal <<~TEXT, output(script("frames_and_messages"))
+  # Scripts that run alone => their output.
+  {
+    "push_pull" => "1000 tasks by 5 threads, the results add up to 999000\n",
+    "frames_and_messages" => <<~TEXT
       the broker has 1 frame of 8 bytes: question
       the request is gone
       the worker was asked: question (7175657374696F6E)
       the reply has 4 frames, equal after encode and decode: true
       the client got: answer to question
     TEXT
-  end
+  }.each { |name, text| test(name) { assert_equal text, output(script(name)) } }
 end

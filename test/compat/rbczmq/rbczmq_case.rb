@@ -25,14 +25,7 @@ module Godwit
     def data(message) = message.to_a.map(&:data)
 
     # Returns the standard output of the block.
-    def printed
-      old = $stdout
-      $stdout = StringIO.new
-      yield
-      $stdout.string
-    ensure
-      $stdout = old
-    end
+    def printed(&block) = capture_io(&block).first
 
     # Asserts that each call, or the block, raises the error. A failure names the call's line.
     # @return [Exception] the last error
@@ -60,12 +53,7 @@ module Godwit
     end
 
     # Runs the block in another thread.
-    def elsewhere
-      in_thread do
-        Thread.current.report_on_exception = false # before the block may raise
-        yield
-      end.value
-    end
+    def elsewhere(&block) = in_thread(&block).value
 
     def teardown
       current = ZMQ.context
