@@ -126,7 +126,7 @@ class AuthProcessTest < Godwit::TestCase
       require "godwit"
       Godwit::Auth.send(:remove_const, :MECHANISMS)
       Godwit::Auth.send(:remove_const, :Mechanism)
-      load "#{ARGV.fetch(0)}/mechanisms.rb"
+      load "#{ARGV.fetch(0)}/mechanism.rb"
       print Godwit::Auth.class_eval("MECHANISMS").keys.sort.join(" ")
     RUBY
     assert_equal "CURVE NULL PLAIN", result.stdout

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "addresses"
-require_relative "mechanisms"
+require_relative "mechanism"
 
 module Godwit
   class Auth

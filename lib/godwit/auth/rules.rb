@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-require_relative "mechanisms"
+require_relative "mechanism"
 
 module Godwit
   class Auth
