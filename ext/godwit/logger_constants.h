@@ -8,7 +8,7 @@ enum {
     GW_LOG_ID_BYTES = 16, /* bytes of a writer's id; a header has two hexadecimal digits for each */
     GW_LOG_SIZE_BYTES = 4, /* bytes before a packed record in a batch; they hold its size */
     GW_LOG_PACKED_HEAD_BYTES = 6, /* bytes at the start of a packed record; they hold the sizes of topic and header */
-    GW_LOG_ENTRY_BYTES = 448, /* bytes of a queued log entry besides its texts: a Struct of eight, slots and slack of four Strings */
+    GW_LOG_ENTRY_BYTES = 448, /* bytes of a queued log entry besides its texts: its Struct, and the objects of its four Strings with their unused bytes */
     GW_LOG_FRAMES = 3, /* frames of a record: topic, header, text */
     GW_LOG_NAME_BYTES = 63, /* bytes of a program or host in statistics; longer ones are cut */
     GW_LOG_GAPS = 8, /* ranges of missing numbers that statistics remember of a writer */

@@ -1,5 +1,5 @@
 /* Godwit::Backend::Native::LogQueue: the entries between a logger's callers and its sender, counted
- * in records and bytes. All functions need the GVL. Ruby switches threads only in `take`, which
+ * in records and bytes. The GVL is the only lock: Ruby switches threads only in `take`, which
  * sleeps in a Thread::Queue, and in `append` after it has added the entry. */
 #include "logger.h"
 

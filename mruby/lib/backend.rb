@@ -36,8 +36,8 @@ module Godwit
         (milliseconds > 0) ? now * 1000 + milliseconds : milliseconds
       end
 
-      # The loops have no block: when mruby has no memory to copy the variables of a block as its
-      # method returns, a message that was received would be lost.
+      # The loops have no block. When a method returns, mruby copies the variables of its blocks;
+      # if it has no memory for the copy, a message that was received would be lost.
       # @return [Boolean] false when time is up
       def self.wait(waiter, events, deadline)
         return Wait.call(waiter, events, -1) if deadline < 0

@@ -6,8 +6,8 @@ require_relative "user"
 module Godwit
   class Auth
     # A security mechanism of ZAP, such as CURVE. An instance is a rule for the clients of a domain,
-    # frozen. A subclass has NAME, CREDENTIALS (how many a request has), and `decide`: its
-    # nil lets the rule's block decide.
+    # frozen. A subclass has NAME, CREDENTIALS (how many a request has), and a method `decide`
+    # unless the block of every rule decides. When `decide` gives nil, the rule's block decides.
     class Mechanism
       class << self
         def problem(credentials)

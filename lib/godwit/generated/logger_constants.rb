@@ -11,7 +11,7 @@ module Godwit
     ID_BYTES = 16 # bytes of a writer's id; a header has two hexadecimal digits for each
     SIZE_BYTES = 4 # bytes before a packed record in a batch; they hold its size
     PACKED_HEAD_BYTES = 6 # bytes at the start of a packed record; they hold the sizes of topic and header
-    ENTRY_BYTES = 448 # bytes of a queued log entry besides its texts: a Struct of eight, slots and slack of four Strings
+    ENTRY_BYTES = 448 # bytes of a queued log entry besides its texts: its Struct, and the objects of its four Strings with their unused bytes
     BATCH_MARK = "godwit-log-batch" # the first frame of a batch of records
     FRAMES = 3 # frames of a record: topic, header, text
     NAME_BYTES = 63 # bytes of a program or host in statistics; longer ones are cut

@@ -3,7 +3,7 @@
 module Godwit
   class Logger < ::Logger
     # What a {Logger} puts into its queue for one record. Its tags, payload and error are nil or a
-    # field of the header with key and comma; {PREFORMATTED} as error marks a text that is a
+    # field of the header with key and comma. The error is {PREFORMATTED} if the text is a
     # formatter's whole line. The extension reads the members by their order (logger.h).
     class Entry < Struct.new(:stream, :t_ns, :mono_ns, :thread, :text, :tags, :payload, :error)
       PREFORMATTED = :line

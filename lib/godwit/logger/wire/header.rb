@@ -6,7 +6,7 @@ module Godwit
     # has the fields that identify a record. A header that Godwit wrote needs no JSON parser.
     # mono_ns and pid are nil where a header begins in another way.
     #
-    # ext/godwit/logger_header.c makes {start}, {pack} and {payload} faster.
+    # On CRuby the methods of ext/godwit/logger_header.c replace {start}, {pack} and {payload}.
     class Header < Struct.new(:writer, :seq, :tseq, :t_ns, :mono_ns, :pid)
       # The keys are in the order in which Godwit writes them; nil and empty values are left out. v
       # is 1, writer has 32 hexadecimal digits, t_ns and mono_ns are nanoseconds, error is an
@@ -18,8 +18,8 @@ module Godwit
       START =
         /\A\{"v":1,"writer":"(\h{32})","seq":(#{COUNT}),"tseq":(#{COUNT}),"t_ns":(#{TIME}),
           (?:"mono_ns":(#{TIME}),"level":\d+,"pid":(\d+),)?/x
-      # What all records of a writer, level and program have in common: their topic, and the fields
-      # before and behind the number of the thread.
+      # What all records of a writer, level and program have in common: their topic, and the JSON
+      # text before and after the value of "thread".
       Common = Struct.new(:topic, :before_thread, :after_thread)
 
       class << self
@@ -61,7 +61,8 @@ module Godwit
           Packing.pack(common.topic, header, text)
         end
 
-        # @return [String, nil] `,"payload":` and the Hash in JSON; nil: {Text} must make it
+        # @return [String, nil] `,"payload":` and the Hash in JSON; nil: only {Text} can encode the
+        #   Hash, which is always so without the extension
         def payload(_hash) = nil
       end
 

@@ -32,8 +32,8 @@ module Godwit
       RELEASE = "UPDATE godwit_positions SET member = NULL #{OWNED}"
       COMMIT = "UPDATE godwit_positions SET crashes = ?, watermark = ?, state = ?, noted = NULL " \
         "#{OWNED}"
-      # Counts a process that ended without a release, unless all records were finished. At another
-      # watermark the count begins again, until it has reached Assignment::CRASHES.
+      # Counts a process that ended without a release, unless all records were finished. The count
+      # begins again at another watermark; a count that has reached Assignment::CRASHES stays.
       CRASH = <<~SQL
         UPDATE godwit_positions SET member = NULL,
           crashed_at = CASE WHEN crashes >= #{Assignment::CRASHES} THEN crashed_at

@@ -14,11 +14,11 @@ module Godwit
         "CREATE TABLE godwit_topics (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, " \
           "format TEXT NOT NULL, partitioner TEXT NOT NULL, retain REAL, " \
           "retain_bytes INTEGER)",
-        # `bytes` are those of the blocks up to the id `counted`, see Retention.
+        # `bytes` is the size of the partition's blocks whose id is at most `counted`.
         "CREATE TABLE godwit_partitions (id INTEGER PRIMARY KEY, topic INTEGER NOT NULL, " \
           "number INTEGER NOT NULL, counted INTEGER NOT NULL DEFAULT 0, " \
           "bytes INTEGER NOT NULL DEFAULT 0, UNIQUE (topic, number))",
-        # `id` is one number of the partition's id and the first record's offset, see Records.
+        # `id` has the partition's id in its high bits, and the first record's offset in the low.
         "CREATE TABLE godwit_blocks (id INTEGER PRIMARY KEY, count INTEGER NOT NULL, " \
           "time INTEGER NOT NULL, bytes BLOB NOT NULL)",
         "CREATE TABLE godwit_groups (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, " \
