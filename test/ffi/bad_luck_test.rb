@@ -10,7 +10,7 @@ require_relative "../../rakelib/support/jruby"
 # The choice of the backend and of libzmq, and the errors without a usable libzmq. Child processes
 # load Godwit as users do, on CRuby and on JRuby.
 class BadLuckTest < Godwit::TestCase
-  # Tries each library in turn; only the last may load.
+  # PROGRAM tries the libraries in turn. Only the last one can be loaded.
   PROGRAM = <<~'RUBY'
     $VERBOSE = nil
     ARGV.each do |path|

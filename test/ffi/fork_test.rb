@@ -2,7 +2,7 @@
 
 require "test_helper"
 
-# A forked child cannot use the FFI backend, but it ends, also out of its parent's blocks.
+# A forked child cannot use the FFI backend, but it can exit, also within a block of its parent.
 class FFIForkTest < Godwit::TestCase
   # `end_of_child` yields a Proc that forks, and whose child calls exit(4). It returns the exit
   # status of the child.

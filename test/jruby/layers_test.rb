@@ -2,8 +2,8 @@
 
 require "test_helper"
 
-# The differences between the compatibility layers and the gems they replace, on JRuby. Both define
-# ZMQ, so that each runs in a separate JRuby within this JVM.
+# The differences between the compatibility layers and the gems they replace, on JRuby. Both layers
+# define ZMQ, so each runs in a separate JRuby within this JVM.
 class LayersOnJRubyTest < Godwit::TestCase
   {rbczmq: "test/compat/rbczmq/monitor_test",
    ffi_rzmq: "test/compat/ffi_rzmq/differences_test"}.each do |layer, file|

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Builds the gem and runs tests on another Debian, in a chroot: its Ruby, its libzmq. The folder is kept for the next time
-# (~/.cache/godwit/debian-SUITE); nothing that is mounted or started outlives this script.
+# Builds the gem and runs tests on another Debian, in a chroot: its Ruby, its libzmq. The chroot (~/.cache/godwit/debian-SUITE)
+# remains for the next run; all mounts and processes end with this script.
 set -eu
 say() { echo "matrix: $*"; }
 fail() { echo "matrix: $*" >&2; exit 1; }
@@ -25,7 +25,7 @@ if command -v flock >/dev/null && [ -z "${GODWIT_MATRIX_LOCKED:-}" ]; then
   GODWIT_MATRIX_LOCKED=1 exec flock "$root.lock" "$0" "$suite" "$@"
 fi
 
-# From wherever this machine takes its own Debian.
+# Prints the address of the Debian mirror that this machine's apt uses.
 mirror() {
   # shellcheck disable=SC2016 # apt's own fields
   apt-get indextargets --format '$(LABEL) $(REPO_URI)' 'Created-By: Packages' | sed -n 's/^Debian //p' | head -n 1
@@ -39,20 +39,20 @@ if [ ! -f "$root/.made" ]; then
     tail -n 20 "$root.log" >&2
     fail "debootstrap failed; the whole of what it said is in $root.log"
   }
-  # A mirror may be a snapshot, some weeks old.
+  # apt must also accept a mirror that is a snapshot, some weeks old.
   echo 'Acquire::Check-Valid-Until "false";' >"$root/etc/apt/apt.conf.d/90snapshot"
   [ "$suite" != sid ] || echo "deb $uri experimental main" >"$root/etc/apt/sources.list.d/experimental.list"
   touch "$root/.made"
 fi
-# Names are looked up, and servers trusted, as on this machine.
+# The chroot resolves names, and trusts servers, as this machine does.
 cp /etc/resolv.conf "$root/etc/resolv.conf"
 cp /etc/ssl/certs/ca-certificates.crt "$root/etc/ssl/certs/ca-certificates.crt"
 
-# The checkout as it is now; gems and what was compiled stay from the last time.
+# Copies the checkout. Gems and compiled files remain from the last run.
 checkout=$root/godwit
 mkdir -p "$checkout"
 find "$checkout" -mindepth 1 -maxdepth 1 ! -name vendor ! -name tmp ! -name .bundle -exec rm -rf {} +
-rm -rf "$checkout/tmp/mruby" # its sources may be older than what was built of others
+rm -rf "$checkout/tmp/mruby" # builds mruby again: its files may be newer than the sources of this checkout
 git ls-files -z | tar --null --files-from=- --ignore-failed-read -cf - | tar -C "$checkout" -xf -
 
 say "in $suite: bin/setup, the gem, $*"

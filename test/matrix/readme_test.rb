@@ -16,7 +16,7 @@ class ReadmeTest < Godwit::TestCase
   SUITES = %w[bookworm trixie].freeze
   MEGABYTES = /^setup: downloads (\d+) MB of/
 
-  # The first lines of a script: apt asks nothing.
+  # The first lines of a script. The file makes apt ask no questions.
   BEFORE = <<~SH
     exec 2>&1
     echo 'APT::Get::Assume-Yes "true";' >/etc/apt/apt.conf.d/91yes

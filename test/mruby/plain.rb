@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 # Runs scenario files on mruby: `mruby-godwit test/mruby/plain.rb run HELPERS FILES`, where HELPERS
-# is test/conformance/plain/support/helpers.rb; `list` prints their names.
+# is test/conformance/plain/support/helpers.rb; `list` prints the scenarios' names.
 # test/conformance/plain_test.rb runs them on CRuby.
 module Plain
   TRANSPORTS = %i[tcp inproc].freeze

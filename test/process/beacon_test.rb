@@ -4,7 +4,7 @@ require "test_helper"
 require "support/network"
 require_relative "forking"
 
-# A Godwit::Beacon over fork, signals and exit.
+# A Godwit::Beacon at a fork, a signal and an exit.
 class BeaconProcessTest < NetworkCase
   include Godwit::TestSupport::Forking
 

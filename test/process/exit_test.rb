@@ -5,7 +5,7 @@ require "native/shim/shim"
 require "support/timed"
 require "support/unsent_programs"
 
-# How a process ends: it neither hangs nor loses what linger allows (law 7).
+# How a process ends: it does not hang, and sends what linger leaves time for (law 7).
 class ExitTest < Godwit::TestCase
   include Godwit::TestSupport::Timed
   include Godwit::TestSupport::UnsentPrograms

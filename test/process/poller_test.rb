@@ -3,7 +3,7 @@
 require "test_helper"
 require_relative "forking"
 
-# A poller at a fork, in signal handlers and at exit.
+# A poller of a parent process, whose forked children hold its descriptors.
 class PollerProcessTest < Godwit::TestCase
   include Godwit::TestSupport::Forking
 
@@ -15,7 +15,7 @@ class PollerProcessTest < Godwit::TestCase
           (File.readlink("/proc/self/fd/\#{fd}") rescue nil) == "anon_inode:[eventpoll]"
         end
       }
-      first = pair # libzmq's threads, each with an epoll
+      first = pair # starts libzmq's threads, each with its own epoll
       libzmqs = epolls.call
       pull, push = pair
       out, into = IO.pipe

@@ -38,7 +38,7 @@ class SignalsTest < Godwit::TestCase
     end
   end
 
-  # Readers and Streams lock a Mutex, which a trap handler cannot do.
+  # The close of a Reader or a Stream locks a Mutex, which a trap handler cannot do.
   {
     "object" => ["call.object.close", "ClosedError"],
     "context" => ["call.object.context.shutdown", "ContextTerminatedError"],

@@ -3,7 +3,7 @@
 require "test_helper"
 require "support/ports"
 
-# What a process prints that ends with unsent messages.
+# The lines that a process with unsent messages prints at its end.
 class UnsentTest < Godwit::TestCase
   HINT = "(linger: 0 skips the wait; Godwit.warn_unsent = false hides this line)"
 

@@ -154,7 +154,7 @@ class SharedSocketsTest < Godwit::StressCase
     thread.kill
     failed("a killed thread still runs: #{thread.backtrace}") unless thread.join(PATIENCE)
   rescue Retry
-    nil # it was raised before the thread had begun
+    nil # Retry was raised before the thread had begun
   end
 
   def teardown

@@ -61,7 +61,7 @@ class SlowFeedTest < Godwit::StressCase
     random.rand(2).zero? ? thread.kill : thread.raise(Retry)
     thread.join
   rescue Retry
-    nil # it was raised before the waiter had begun
+    nil # Retry was raised before the waiter had begun
   ensure
     @waiters[index] = waiter(random.rand(2).zero? ? random.rand(0.003) : nil)
   end

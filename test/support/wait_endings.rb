@@ -8,7 +8,7 @@ module Godwit
   module TestSupport
     # Endings of a wait, for a test class whose `prepare(name)` returns a {WaitingCalls::Call}, in
     # the context @home if the call has a context. After an interrupt the test repeats the call, and
-    # closes its object to end that.
+    # closes its object to end the repeated call.
     module WaitEndings
       include WaitingCalls
 

@@ -3,8 +3,8 @@
 module Godwit
   module TestSupport
     # Ends the process when a test exceeds its deadline, and prints every thread's stack. When a
-    # thread holds the GVL for ever this thread cannot run; then bin/test ends the process at the
-    # stage's deadline.
+    # thread holds the GVL for ever the watchdog's thread cannot run; then bin/test ends the process
+    # at the stage's deadline.
     module Watchdog
       EXIT_STATUS = 124
 

@@ -36,7 +36,7 @@ class CLITimingTest < Godwit::TestCase
     child = log("tail", endpoint, "--bind", "--stats")
     open_socket(:PUSH).connect(endpoint).send(frames(1))
     count = child.wait_for(/^received 1 .*\n/).stdout.scan(/^received /).size
-    assert_includes 1.5..4.5, seconds { child.wait_for(/(^received .*\n){#{count + 3}}/) } # 3 more
+    assert_includes 1.5..4.5, seconds { child.wait_for(/(^received .*\n){#{count + 3}}/) }
     child.signal(:INT).finish
   end
 

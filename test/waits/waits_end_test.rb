@@ -12,7 +12,7 @@ class WaitsEndTest < Godwit::TestCase
 
   Godwit::TestSupport::WaitEndings.test(self, ALL.keys, KINDS)
 
-  # Freed memory and moved objects would crash it.
+  # A wait that uses freed memory or the old address of an object would crash.
   test "each kind of wait goes on while the collector moves what it can" do
     calls = KINDS.map { |name| prepare(name) }
     waiters = calls.flat_map do |call|
@@ -36,17 +36,17 @@ class WaitsEndTest < Godwit::TestCase
         call.object.close
         assert_ended(call, waiter, Godwit::ClosedError)
         @home.close
-        [@owned, @threads].each(&:clear) # so that the collector closes what it finds
+        [@owned, @threads].each(&:clear) # so that the collector can free the objects
       end
     end
-    waits.call # opens what stays
+    waits.call # opens the descriptors that stay open
     count = -> { GC.start || Dir.children("/proc/self/fd").size }
     before = count.call
     3.times { waits.call }
     eventually("#{count.call - before} descriptors are left") { count.call <= before + 5 }
   end
 
-  # On JRuby such a wait is a call of C, which checks for no interrupt.
+  # On JRuby a wait of a few milliseconds is one call of C, which no interrupt ends.
   %i[kill raise].each do |how|
     test "short waits again and again end on a #{how} that was put off" do
       pull = open_socket(:PULL).bind(endpoint_for(:tcp))
@@ -64,7 +64,7 @@ class WaitsEndTest < Godwit::TestCase
     end
   end
 
-  # With interrupts deferred: the wait continues, and takes the next message.
+  # The wait continues while the interrupt is deferred, and takes the next message.
   test "a kill that is held off does not disturb the wait" do
     pull, push = connected_pair(:PULL, :PUSH)
     taken = Thread::Queue.new

@@ -12,6 +12,7 @@ Object.include Godwit::TestSupport::Waiters
 module Soak
   MB = 1_000_000.0
   SAMPLES = 10
+  DESCRIPTORS = 2 # how many more may be open at the end
   TRIM =
     Fiddle::Function.new(
       Fiddle::Handle::DEFAULT["malloc_trim"], [Fiddle::TYPE_SIZE_T], Fiddle::TYPE_INT
@@ -21,9 +22,8 @@ module Soak
 
   # Runs the block `rounds` times, prints one line of figures and ends the process.
   # @param limit [Numeric] MB by which memory in use may grow between the first and the last time
-  # @param descriptors [Integer, nil] how many more may be open at the end; nil: not checked
   # @param settle [Proc, nil] called before each time: waits for work of libzmq's threads
-  def flat(name, rounds:, limit:, descriptors: 2, settle: nil)
+  def flat(name, rounds:, limit:, settle: nil)
     started = now
     first = nil
     sizes = []
@@ -38,8 +38,8 @@ module Soak
       first ||= open_descriptors(nil)
     end
     growth = median(sizes.last(3)) - median(sizes.first(3))
-    left = open_descriptors(descriptors && first + descriptors) - first
-    ok = growth <= limit && (descriptors.nil? || left <= descriptors)
+    left = open_descriptors(first + DESCRIPTORS) - first
+    ok = growth <= limit && left <= DESCRIPTORS
     say(
       name, ok, rounds: rounds, growth_mb: growth.round(2), limit_mb: limit,
       held_mb: sizes.map { |size| size.round(1) }, peak_mb: peak.round(1), descriptors_more: left,

@@ -9,8 +9,8 @@ pull = Godwit::PULL.bind("tcp://127.0.0.1:*", context: context)
 # Gives libzmq's reaper time to free the slots and descriptors of closed sockets.
 settle = -> { sleep(0.3) }
 
-Soak.flat("sockets", rounds: Soak.rounds(long: 2000, short: 400), limit: 1, descriptors: 2,
-  settle: settle) do |number|
+rounds = Soak.rounds(long: 2000, short: 400)
+Soak.flat("sockets", rounds: rounds, limit: 1, settle: settle) do |number|
   name = "inproc://soak.#{number}"
   # Two sockets, and a wait that times out: the socket retains its waiter.
   Godwit::PAIR.bind(name, context: context) do |bound|

@@ -9,7 +9,7 @@ MRuby::Build.new do |conf|
   conf.enable_sanitizer "address"
   conf.cc.defines << "MRB_GC_STRESS"
   conf.cc.flags << "-O1"
-  conf.gem File.expand_path("../../../mruby", __dir__) # first: it declares its gems
+  conf.gem File.expand_path("../../../mruby", __dir__) # first: it declares the gems that it needs
   %w[stdlib stdlib-ext stdlib-io math metaprog].each { |name| conf.gembox name }
   conf.gem core: "mruby-bin-mruby"
   # Debian's compiler: building another one would take half of the time.

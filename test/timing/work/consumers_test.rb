@@ -26,7 +26,7 @@ class WorkTimingTest < Godwit::WorkCase
       end
     end
   RUBY
-  # Its records take no time at first, so that its batches grow; then 10 ms each.
+  # The first 2,000 records take no time, so that batches grow; later records take 10 ms each.
   SLOW = <<~RUBY
     require "godwit/work"
 
@@ -113,7 +113,7 @@ class WorkTimingTest < Godwit::WorkCase
     child = start
     eventually { owners.none?(&:nil?) }
     client.produce("in", "a")
-    child.wait_for(/^a /) # all that it needs is loaded
+    child.wait_for(/^a /) # by now the process has loaded all its files
     before = processor(child.pid)
     sleep WINDOW
     assert_operator processor(child.pid) - before, :<, IDLE * WINDOW
