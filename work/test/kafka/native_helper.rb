@@ -29,8 +29,6 @@ module NativeKafka
       deliveries.release
       self.handle = nil
     end
-
-    def closed? = handle.nil?
   end
 
   # The queue of a partition, and the consumer that fills it.
@@ -43,8 +41,6 @@ module NativeKafka
       Functions.destroy_flags(handle, 0)
       self.handle = nil
     end
-
-    def closed? = handle.nil?
   end
 
   def self.load
