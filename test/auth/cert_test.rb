@@ -51,7 +51,7 @@ class CertTest < Godwit::TestCase
     paths.each { |path| File.binwrite(path, "\uFEFF".b + File.binread(path)) }
     assert_equal cert, Godwit::Cert.load(paths.last)
     assert_equal "anna", Godwit::CertStore.new(scratch_dir).by_key(cert.public_key).name
-    # pyzmq writes the section at once; a key alone is read by `--keys`.
+    # pyzmq's files begin with a section. `--keys` reads a file by Cert::Files.read.
     File.binwrite(paths.first, "\uFEFFcurve\n    public-key = \"#{cert.public_key}\"\n")
     assert_equal cert.public_key, Godwit::Cert.load(paths.first).public_key
     text, = Godwit::Cert::Files.read(paths.first) { false }
@@ -186,7 +186,7 @@ class CertTest < Godwit::TestCase
 
   def test_a_secret_file_that_others_may_read_is_refused_with_the_command
     secret = Godwit::Cert.new("anna").save(scratch_dir)[1]
-    of_root = File.stat(secret).uid.zero? # who may let a group read
+    of_root = File.stat(secret).uid.zero? # a group may read root's secret files
     [0o644, 0o604, 0o660, 0o620, 0o610, 0o602, *(0o640 unless of_root)].each do |mode|
       File.chmod(mode, secret)
       refused(Godwit::CertError, /chmod 600 #{Regexp.escape(secret)}.*pyzmq/) do
@@ -238,7 +238,7 @@ class CertTest < Godwit::TestCase
     pair = Godwit::Curve.keypair
     file = write("a.key_secret", "curve\n    secret-key = '#{pair.secret_key}'\n")
     assert_equal ["a", pair], Godwit::Cert.load(file).then { |cert| [cert.name, cert.keypair] }
-    # CZMQ's zcert_save of a certificate without a secret key.
+    # CZMQ's zcert_save writes zeros when a certificate has no secret key.
     write("a.key_secret",
       "curve\n    public-key = \"#{pair.public_key}\"\n    secret-key = \"#{"0" * 40}\"\n")
     assert_equal [pair.public_key, false],
@@ -263,7 +263,7 @@ class CertTest < Godwit::TestCase
     refused(Godwit::ArgumentValueError, /full name/) { cert.save_public(path("none")) }
   end
 
-  # The writer is killed in every moment of the write: the file is whole, or is not there.
+  # Kills the writer at each of its calls. After each kill the file is whole or absent.
   def test_a_killed_writer_leaves_a_whole_file_or_none
     skip "on JRuby a TracePoint sees no such calls" if RUBY_ENGINE == "jruby"
     program = <<~RUBY

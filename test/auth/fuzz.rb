@@ -2,8 +2,8 @@
 
 require "godwit"
 
-# Random and mutated inputs for the parsers that read what strangers wrote. Each input gives a
-# result or a named error.
+# Random and mutated inputs for the parsers of certificate files and of ZAP requests. Each input
+# gives a result or a named error.
 module Fuzz
   # A key from RFC 26's reference code.
   KEY = "rq:rM>}U?@Lns47E1%kR.o@n%FcmmsL/@{H8]yf7"
@@ -37,7 +37,7 @@ module Fuzz
       @random = Random.new(seed)
     end
 
-    # @return [String] a file
+    # @return [String] the text of a certificate file
     def text
       return @random.bytes(@random.rand(200)) if @random.rand(10).zero?
       text = pick(FILES).b
@@ -45,7 +45,7 @@ module Fuzz
       text
     end
 
-    # @return [Array<String>] a message
+    # @return [Array<String>] the frames of a ZAP request
     def frames
       if @random.rand(10).zero?
         return Array.new(1 + @random.rand(12)) { @random.bytes(@random.rand(40)) }

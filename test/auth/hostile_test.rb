@@ -4,7 +4,7 @@ require "test_helper"
 require_relative "../conformance/assertions"
 require_relative "../conformance/authenticated"
 
-# Hostile requests. Each gets the right status, and the Auth goes on.
+# Malformed ZAP requests. The Auth refuses each with status 400, and then serves the next one.
 class AuthHostileTest < Godwit::TestCase
   include Conformance::Assertions
   include Conformance::Authenticated
@@ -43,7 +43,7 @@ class AuthHostileTest < Godwit::TestCase
     ]
   }.freeze
 
-  # A good request after each bad one shows that the Auth goes on.
+  # The good request after each bad one shows that the Auth still serves.
   def assert_refused(*frames, **options)
     assert_equal 400, status(*frames, **options), frames.inspect[0, 200]
     assert_equal 200, status(*GOOD)

@@ -63,7 +63,7 @@ class AuthProcessTest < Godwit::TestCase
     RUBY
   end
 
-  # The child's deadline catches a process that waits.
+  # A child that waited for an Auth or a block would exceed its deadline.
   [
     "", "Godwit.context.close", "Godwit.context.shutdown", "GUARD.close",
     "Thread.new { exit(0) }.join"
@@ -84,7 +84,7 @@ class AuthProcessTest < Godwit::TestCase
       RUBY
       assert_child result
       assert_includes result.stdout, "ends"
-      assert_empty result.stderr unless RUBY_ENGINE == "jruby" # whose end kills a thread at a time
+      assert_empty result.stderr unless RUBY_ENGINE == "jruby" # JRuby kills threads one by one
     end
   end
 

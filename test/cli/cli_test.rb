@@ -15,18 +15,9 @@ class CLITest < Godwit::TestCase
     assert_fails(2, "usage: godwit")
   end
 
-  # A command that has a bug.
-  class Broken < Godwit::CLI::Command
-    usage "broken"
-    summary "Has a bug."
-
-    private
-
-    def call(_arguments) = raise(ZeroDivisionError)
-  end
-
   def test_a_bug_keeps_its_backtrace
-    Godwit::CLI.stub(:command, Broken) do
+    broken = Class.new(Godwit::CLI::Command) { def call(_arguments) = raise(ZeroDivisionError) }
+    Godwit::CLI.stub(:command, broken) do
       assert_raises(ZeroDivisionError) { Godwit::CLI.run(["broken"]) }
     end
   end

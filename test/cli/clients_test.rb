@@ -27,7 +27,7 @@ class CLIClientsTest < Godwit::TestCase
 
   def place(name) = "ipc://#{path(name)}"
 
-  # Options of a command that is a server.
+  # Options of a command that acts as a server.
   def serving = ["--keys", path("server.key_secret"), "--clients", clients]
 
   def as(name) = ["--keys", path("#{name}.key_secret"), "--server-key", path("server.key")]

@@ -3,9 +3,9 @@
 require "test_helper"
 require "fileutils"
 require "json"
-require "socket"
 require "godwit/cli"
 require "godwit/perf"
+require "support/ports"
 
 # `godwit perf serve|lat|thr|load|matrix`.
 class CLIPerfTest < Godwit::TestCase
@@ -84,7 +84,7 @@ class CLIPerfTest < Godwit::TestCase
     end
     measures = in_thread { json("load", rep.last_endpoint, *%w[--rate 10k --count 50]) }
     eventually { held.num_waiting == 1 }
-    # With its warm-up this second load takes 0.1 s. The first one is due to end within 0.005 s.
+    # The warm-up of this load takes 0.1 s. The first load's last message is due within 0.005 s.
     Godwit::Perf.load(server, rate: 10_000, count: 50)
     held << true
     status, rows, err = measures.value
@@ -235,7 +235,7 @@ class CLIPerfTest < Godwit::TestCase
   end
 
   test "matrix: a host without an answer has a row with the reason, and the status is 1" do
-    nobody = "tcp://127.0.0.1:#{TCPServer.open("127.0.0.1", 0) { |listener| listener.addr[1] }}"
+    nobody = "tcp://127.0.0.1:#{Godwit::TestSupport::Ports.free}"
     status, out, err = godwit("matrix", "a=#{agent}", "b=#{nobody}", "--count", 10, "--timeout", 3)
     assert_equal [1, ""], [status, err]
     assert_match(/^b +- +no answer from #{nobody} in 3 s: .*connection refused at #{nobody}/, out)

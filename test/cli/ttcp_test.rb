@@ -264,7 +264,7 @@ class CLITtcpTest < Godwit::TestCase
     link = File.join(scratch_dir, "ttcp")
     File.symlink(File.expand_path("exe/godwit"), link)
     wrong = start_command([*GODWIT[0...-1], link, "-l", "0"]).finish
-    assert_equal 1, wrong.status.exitstatus # the status of C ttcp
+    assert_equal 1, wrong.status.exitstatus # C ttcp has this status, too
     assert_includes wrong.stderr, "-l 0"
   end
 

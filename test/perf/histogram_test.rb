@@ -3,14 +3,14 @@
 require "test_helper"
 require "godwit/perf"
 
-# Histogram: distributions against exact percentiles, and what its bounds do.
+# Histogram: percentiles of random distributions, its bounds, its merges and its refusals.
 class PerfHistogramTest < Godwit::TestCase
   Histogram = Godwit::Perf::Histogram
   PERCENTS = [0, 1, 25, 50, 75, 90, 95, 99, 99.9, 99.99, 100].freeze
   COUNT = 20_000
   LONGEST = 3_600_000_000_000
 
-  # The least value that at least this share of all values does not exceed.
+  # The smallest value that is not less than this percentage of all values.
   def exact(sorted, percent)
     sorted[[(Rational(percent.to_s) * sorted.size / 100).ceil - 1, 0].max] / 1e9
   end
@@ -20,7 +20,7 @@ class PerfHistogramTest < Godwit::TestCase
   end
 
   test "percentiles are within 0.1 % of the exact ones" do
-    random = Random.new(Minitest.respond_to?(:seed) ? Minitest.seed.to_i : 1) # not with JRuby's
+    random = Random.new(Minitest.respond_to?(:seed) ? Minitest.seed.to_i : 1) # JRuby's has no seed
     values = Array.new(COUNT) { (1_000 * 3.6e9**random.rand).round.clamp(1_000, LONGEST) }
     histogram = Histogram.new
     values.each { |value| histogram.record_ns(value) }

@@ -9,7 +9,7 @@ class PerfMatrixTest < Godwit::TestCase
   HERE = "tcp://127.0.0.1:*"
   PATIENCE = 60 # seconds
 
-  # @return [String] its endpoint
+  # @return [String] the endpoint of a new agent
   def agent(context: self.context, **options)
     server = own(Perf::Server.new(HERE, agent: true, context: context, **options))
     in_thread { server.run }
@@ -62,7 +62,7 @@ class PerfMatrixTest < Godwit::TestCase
     silent = open_socket(:REP).bind(HERE)
     assert_nil agent.remaining_time
     agent.answer("do" => "begin", "run" => "mine")
-    echo = agent.instance_variable_get(:@echo) # libzmq frees its port a moment after its close
+    echo = agent.instance_variable_get(:@echo) # a closed socket frees its port later
     refute_predicate echo, :closed?
     assert_operator agent.remaining_time, :>, 60, "a row may take as long"
     agent.answer("do" => "measure", "run" => "mine", "endpoint" => silent.last_endpoint,
@@ -154,10 +154,9 @@ class PerfMatrixTest < Godwit::TestCase
     one = agent
     command(one, do: "begin", run: "mine")
     good = {do: "measure", run: "mine", endpoint: one, size: 1, count: 1, timeout: 1}
-    {size: -1, count: 0, timeout: "x"}.each do |name, value|
-      assert_match(/#{name}:/, command(one, **good, name => value)["error"])
+    {size: [-1, 1 << 40], count: [0], timeout: ["x"]}.each do |name, values|
+      values.each { |value| assert_match(/#{name}:/, command(one, **good, name => value)["error"]) }
     end
-    assert_match(/size:/, command(one, **good, size: 1 << 40)["error"])
     assert_match(/no such measurement/, command(one, do: "measured", run: "mine")["error"])
   end
 
@@ -191,7 +190,7 @@ class PerfMatrixTest < Godwit::TestCase
 
   test "a host that failed in a run is free when the run has ended" do
     one = agent
-    rep = open_socket(:REP).bind(HERE) # between `matrix` and the agent
+    rep = open_socket(:REP).bind(HERE) # passes messages from `matrix` to the agent
     agent_side = open_socket(:REQ).connect(one)
     held = Thread::Queue.new
     in_thread do

@@ -2,8 +2,8 @@
 
 require "test_helper"
 require "pp"
-require "socket"
 require "godwit/perf"
+require "support/ports"
 
 # Godwit::Perf against servers that answer, answer wrongly, and give no answer.
 class PerfMeasureTest < Godwit::TestCase
@@ -17,14 +17,14 @@ class PerfMeasureTest < Godwit::TestCase
     server.last_endpoint
   end
 
-  # A REP whose replies are those of the block.
+  # A REP that replies with the value of the block.
   def echo
     rep = open_socket(:REP).bind(HERE)
     in_thread { rep.serve { |message| yield message } }
     rep.last_endpoint
   end
 
-  # A loaded machine may answer late.
+  # The time-out is long, since a loaded machine may answer late.
   def options(given) = {context: context, timeout: PATIENCE, **given}
 
   def latency(endpoint, **given) = Perf.latency(endpoint, **options(given))
@@ -82,11 +82,9 @@ class PerfMeasureTest < Godwit::TestCase
     assert_equal [4, 1, 1_005], [found.count, found.timeouts, requests]
   end
 
-  def free_port = TCPServer.open("127.0.0.1", 0) { |server| server.addr[1] }
-
   test "no answer is an error that names endpoint and time" do
     silent = open_socket(:REP).bind(HERE).last_endpoint
-    nobody = "tcp://127.0.0.1:#{free_port}"
+    nobody = "tcp://127.0.0.1:#{Godwit::TestSupport::Ports.free}"
     {silent => %i[latency load], nobody => %i[latency load throughput]}.each do |endpoint, calls|
       calls.each do |call|
         rate = (call == :load) ? {rate: 10_000} : {}
@@ -197,10 +195,10 @@ class PerfMeasureTest < Godwit::TestCase
     [pull, rep.last_endpoint, rep]
   end
 
-  # @return [Hash, nil] of a mark
+  # @return [Hash, nil] the values of the next message; nil: it is no mark
   def mark(pull) = Perf::Server.values(pull.recv)
 
-  # @param patience [Numeric] seconds; the send alone has a short time-out
+  # @param patience [Numeric] seconds for all but a send, whose time-out is 0.05 s
   def impatient_throughput(endpoint, size:, count:, patience: PATIENCE)
     link = Perf.const_get(:Link).new(endpoint, patience, {context: context})
     link.define_singleton_method(:send_timeout) { 0.05 }

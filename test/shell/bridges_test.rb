@@ -41,7 +41,7 @@ class ShellBridgesTest < Godwit::TestCase
   test "count: stops the command" do
     pull, push = connected_pair(:PULL, :PUSH)
     status = Shell.rows("yes").into(push, count: 3)
-    assert_equal [true, 3], [status.stopped?, status.rows] # not all rows of the last read
+    assert_equal [true, 3], [status.stopped?, status.rows] # the last read gave more rows
     assert_equal %w[y y y], pulled(pull, 3)
     assert_nil pull.recv(timeout: 0.05, exception: false)
     assert_raises(ArgumentError) { Shell.rows("yes").into(push, count: 0) }
@@ -135,7 +135,7 @@ class ShellBridgesTest < Godwit::TestCase
 
   test "rows that the socket has taken count, those in the way do not" do
     _, push = connected_pair(:PULL, :PUSH, transport: :inproc, send_hwm: 10, recv_hwm: 10)
-    status = Shell.rows("yes", idle: 1).into(push) # longer than a slow start
+    status = Shell.rows("yes", idle: 1).into(push) # a slow machine starts `yes` within 1 s
     assert_equal [:idle, 20], [status.timed_out, status.rows]
   end
 end

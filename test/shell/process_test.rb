@@ -8,11 +8,11 @@ class ProcessTest < ShellCase
     require "godwit"
     $stdout.sync = true
     STAYS = "echo $$; sleep 1000 & sleep 1000 & wait"
-    # The grace is so long that a process which has ended was ended by TERM, not by KILL.
+    # The grace is so long that TERM ends each process, and not KILL.
     def sh(script, grace: 60, **options, &block)
       Godwit::Shell.rows(script, shell: true, grace: grace, **options, &block)
     end
-    # Opens the eventfd of a wait, which stays open for the next wait.
+    # Opens the eventfd that all waits use.
     def wait_once
       out, into = IO.pipe
       poller = Godwit::Poller.new(out)

@@ -69,7 +69,7 @@ class ShellPushPullTest < Godwit::TestCase
   end
 
   GREETING = "\xFF#{"\0" * 8}\x7F\x03\x00NULL#{"\0" * 48}".b
-  # libzmq reports only the disconnect of the first two.
+  # Of the first two strangers libzmq reports only the disconnect.
   STRANGERS = {
     "sends zeros" => "\0" * 20,
     "is a DEALER" => "#{GREETING}\x04\x1C\x05READY\x0BSocket-Type\0\0\0\x06DEALER".b,

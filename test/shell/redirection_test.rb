@@ -42,7 +42,7 @@ class RedirectionTest < ShellCase
     sh("echo one >&2", err: errors).to_a
     Shell.pipe("echo 1 >&2", "cat; echo 2 >&2", shell: true, err: errors).to_a
     assert_equal %w[1 2], errors.readlines.map(&:chomp).sort
-    assert_empty descriptors.grep(/#{Regexp.escape(scratch_dir)}/) # others leave files open
+    assert_empty descriptors.grep(/#{Regexp.escape(scratch_dir)}/) # other tests have files open
   end
 
   test "a file that cannot be opened is named, and nothing starts" do

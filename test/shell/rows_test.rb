@@ -84,16 +84,13 @@ class RowsTest < ShellCase
   end
 
   test "one String for all rows, whose copies stay unchanged" do
-    seen = []
     copies = []
     rows = []
     # Rows long enough that copies of a String share its bytes.
     Shell.rows("seq", "-f", "%050.0f", "1", "2000", reuse: true) do |row|
-      seen << row.object_id
       copies << row.dup
       rows << row
     end
-    assert_equal 1, seen.uniq.size
     assert_equal (1..2000).map { |number| format("%050d", number) }, copies
     assert rows.all? { |row| row.equal?(rows.first) }
   end

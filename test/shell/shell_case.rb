@@ -14,8 +14,7 @@ class ShellCase < Godwit::TestCase
 
   def sh(script, **options, &block) = Shell.rows(script, shell: true, **options, &block)
 
-  # Waits until a thread or fiber waits for a row of the stream. It may not have begun to read when
-  # this is called.
+  # Waits until a thread or fiber has begun to read the stream, and waits for a row.
   def until_reading(stream)
     until_waiting(poller_of(stream))
   end

@@ -48,7 +48,7 @@ class StoppingTest < ShellCase
     end
   }.freeze
 
-  # Opens the eventfd of a wait, which stays open for the next wait.
+  # Opens the eventfd that all waits use, so that no test counts it as remaining.
   def setup
     super
     out, into = pipe
@@ -101,7 +101,7 @@ class StoppingTest < ShellCase
   # A reaped pid may belong to another process, so the test checks the order of calls on a Child.
   test "the leader is reaped after the last signal, and never signalled again" do
     calls = []
-    processes = Shell::Processes.new(30) # seconds: TERM ends the command before
+    processes = Shell::Processes.new(30) # seconds, within which TERM ends the command
     child = Shell::Child.new(Process.spawn("sleep", "1000", pgroup: true), ["sleep"])
     child.define_singleton_method(:signal) { |name| calls << name && super(name) }
     child.define_singleton_method(:reap) { calls << :reap && super() }

@@ -114,7 +114,7 @@ class WaitsTest < ShellCase
         tasks = Array.new(30) do |number|
           task.async { sh("sleep 30 & sleep 30 & echo #{number}", drain: 0).to_a }
         end
-        # A command that is silent for a while gets this check. It reads a file, too.
+        # Shell checks a silent command by this call, which reads a file as a scan of /proc does.
         refute Shell.const_get(:Members).stopped?(Process.pid)
         tasks.flat_map(&:wait)
       end
