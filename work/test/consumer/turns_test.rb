@@ -50,6 +50,9 @@ class WorkTurnsTest < Godwit::WorkCase
     leave(0)
     assert_nil take(0, @other)
     assert_equal [1], take(0, @alone)
+    leave(0)
+    @turns.finish
+    assert_equal [5], take(1, @other), "the others wait no longer"
   end
 
   test "a record that takes long is waited for once, for a second" do
