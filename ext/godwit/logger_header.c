@@ -182,7 +182,8 @@ static bool header_number(VALUE value, uint64_t *number) {
     return (sign == 0 || sign == 1) && *number < GW_LOG_NUMBERS;
 }
 
-/* Another program may have sent an id or numbers of any size, which no statistics count. */
+/* Another program may have sent an id or numbers that do not fit into an identity. The statistics
+ * do not count such a record as its writer's. */
 bool gw_identity_of(gw_bytes_t topic, VALUE header, gw_identity_t *identity) {
     Check_Type(header, T_STRUCT);
     VALUE writer = RSTRUCT_GET(header, GW_HEADER_WRITER);

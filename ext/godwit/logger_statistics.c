@@ -80,7 +80,7 @@ static void statistics_store(
     if (!statistics->most || bytes > statistics->arena_size / 4 || size > statistics->arena_size)
         return;
     if (statistics->end + size > statistics->arena_size) {
-        /* The messages up to the end are older than those at the start. */
+        /* The messages from `end` to the end of the arena are its oldest ones. */
         while (statistics->stored && statistics_slot(statistics, 0)->offset >= statistics->end)
             statistics_drop_first(statistics);
         statistics->end = 0;

@@ -11,8 +11,8 @@ module Godwit
     # @return [Boolean] false when time is up
     def self.call(waiter, events, milliseconds) = waiter._poll(events, milliseconds)
 
-    # Before a socket closes, or before libzmq's socket below it changes. A program with its own
-    # event loop ends the socket's waits there.
+    # Godwit calls this method before a socket closes, and before the socket gets another libzmq
+    # socket. A program with its own event loop ends the socket's waits there.
     # @param closing [Socket, Context] a Context: before it closes its sockets
     def self.close(closing)
     end

@@ -19,7 +19,7 @@ module Godwit
       def topic = @common.topic
       # Continues the count: the next record has the number after this one.
       def resume(tseq) = @tseq = @sent = tseq
-      # Counts a drop. Any thread may call this without a lock: CRuby switches threads in no
+      # Counts a drop. Any thread may call this without a lock: CRuby switches no threads during an
       # addition.
       def drop = @dropped += 1
       # Gives the next number. Only the thread that encodes calls this.

@@ -67,7 +67,8 @@ module Godwit
       def failures? = !@attempts.empty?
 
       # @param finish [Integer] all records that run have smaller offsets
-      # @return [Integer] records that may run until the next dump, without that it gets too large
+      # @return [Integer] records that may run before the next dump, so that it has at most LIMIT
+      #   bytes
       def room(finish)
         width = width([finish - @watermark, 1].max)
         range = 2 * width
