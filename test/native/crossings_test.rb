@@ -4,7 +4,7 @@ require "test_helper"
 require_relative "shim/shim"
 
 # Costs that occur per wait and never per message: Ruby's lock, a system call, a poll of the socket,
-# a crossing into the extension (laws 1, 2 and 4).
+# a crossing into the extension.
 class CrossingsTest < Godwit::TestCase
   COUNT = 20_000
 
@@ -40,7 +40,7 @@ class CrossingsTest < Godwit::TestCase
   RUBY
 
   # A read of ZMQ_EVENTS, or a check for edges, after each message would cost more than the messages
-  # themselves (law 2).
+  # themselves.
   test "no message costs a poll of the socket, without waiters and with readers of Monitors" do
     assert_done(<<~RUBY, env: Godwit::TestSupport::Shim.windows)
       [false, true].each do |monitored|

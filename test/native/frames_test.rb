@@ -4,7 +4,7 @@ require "test_helper"
 require "fiddle"
 require "timeout"
 
-# Frames, and Strings that libzmq sends in place: the collector, memory views, threads (law 6).
+# Frames, and Strings that libzmq sends in place: the collector, memory views, threads.
 class NativeFramesTest < Godwit::TestCase
   under_gc_stress
 

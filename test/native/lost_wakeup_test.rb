@@ -29,8 +29,8 @@ class LostWakeupTest < Godwit::TestCase
 
   def assert_rounds = assert_includes(assert_child(@child.finish).stdout, "done")
 
-  # A call settles the other waiters by a read of ZMQ_EVENTS. The read may consume the edge that the
-  # caller itself is about to wait for.
+  # A sender reads ZMQ_EVENTS before each wait. The read may consume the edge that the receiver is
+  # about to wait for.
   test "a receiver beside a blocked sender notices a message that comes as it settles the sender" do
     endpoint, turns = start_rounds(<<~RUBY, events: 200)
       dealer = dealer(context, recv_hwm: 1)

@@ -4,8 +4,7 @@ require "test_helper"
 require_relative "counting"
 require "socket"
 
-# Monitors that no thread reads, that are dropped, or whose readers are killed
-# (ext/godwit/monitor.c, law 12).
+# Monitors that no thread reads, that are dropped, or whose readers are killed.
 class NativeMonitorTest < Godwit::TestCase
   include Godwit::TestSupport::Counting
 

@@ -7,7 +7,7 @@ require_relative "shim/shim"
 ENV["CONSOLE_LEVEL"] ||= "fatal"
 require "async"
 
-# Pollers (laws 2 and 5): the cost of an idle socket, the collector, and Linux's limit of waiters.
+# Pollers: the cost of an idle socket, the collector, and Linux's limit of waiters.
 class NativePollerTest < Godwit::TestCase
   include Godwit::TestSupport::Counting
 

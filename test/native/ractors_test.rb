@@ -2,7 +2,7 @@
 
 require "test_helper"
 
-# Law 10: each Ractor may own sockets. All share the Context, so inproc works between Ractors.
+# Each Ractor may own sockets. All share the Context, so inproc works between Ractors.
 # Frozen frames can pass to another Ractor.
 class RactorsTest < Godwit::TestCase
   PRELUDE = <<~RUBY
