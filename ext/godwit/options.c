@@ -73,8 +73,8 @@ static VALUE options_set(VALUE self, VALUE option, VALUE value) {
         data = NIL_P(value) ? NULL : RSTRING_PTR(StringValue(value));
         size = NIL_P(value) ? 0 : (size_t)RSTRING_LEN(value);
     }
-    /* libzmq would change pipes that its I/O thread may be ending. A negative high-water mark goes on
-     * to libzmq, which refuses it. */
+    /* libzmq would change pipes that its I/O thread may be ending. A negative high-water mark goes
+     * on to libzmq, which refuses it. */
     bool mark = id == ZMQ_SNDHWM || id == ZMQ_RCVHWM;
     if (mark && socket->attached && number.i >= 0) gw_raise_named("StateError", "set", self);
     int error = gw_socket_set(socket, id, data, size);

@@ -109,8 +109,8 @@ module Godwit
         # How often a record that failed runs again.
         # @param count [Integer] 0 or more; default 5
         # @param backoff [Range<Numeric>] seconds before the first and at most before a later retry,
-        #   default 1..300; each waits twice as long as the one before. A jitter makes a wait up to a
-        #   tenth shorter or longer
+        #   default 1..300; each waits twice as long as the one before. A jitter makes a wait up to
+        #   a tenth shorter or longer
         # @return [nil]
         # @raise [ArgumentValueError]
         def retries(count, backoff: BACKOFF)
