@@ -60,14 +60,14 @@ module Fuzz
     private
 
     def mutate(text)
-      place = @random.rand(text.bytesize + 1)
+      offset = @random.rand(text.bytesize + 1)
       case @random.rand(6)
-      when 0 then text.insert(place, pick(TOKENS))
-      when 1 then text.slice!(place, 1 + @random.rand(8))
-      when 2 then text.setbyte(place, @random.rand(256)) if place < text.bytesize
-      when 3 then text.replace(text.byteslice(0, place))
+      when 0 then text.insert(offset, pick(TOKENS))
+      when 1 then text.slice!(offset, 1 + @random.rand(8))
+      when 2 then text.setbyte(offset, @random.rand(256)) if offset < text.bytesize
+      when 3 then text.replace(text.byteslice(0, offset))
       when 4 then text.replace(lines(text).join.b)
-      else text.insert(place, @random.bytes(1 + @random.rand(8)))
+      else text.insert(offset, @random.bytes(1 + @random.rand(8)))
       end
     end
 
@@ -78,13 +78,13 @@ module Fuzz
     end
 
     def mutate_message(frames)
-      place = @random.rand(frames.size + 1)
+      offset = @random.rand(frames.size + 1)
       case @random.rand(5)
-      when 0 then frames.insert(place, pick(FRAMES).map(&:b).then { |other| pick(other) })
-      when 1 then frames.delete_at(place)
-      when 2 then frames.replace(frames.first(place))
-      when 3 then frames[place] = ("x" * pick([0, 31, 33, 255, 256, 1_024, 1_025, 5_000])).b
-      else mutate(frames[place]) if frames[place]
+      when 0 then frames.insert(offset, pick(FRAMES).map(&:b).then { |other| pick(other) })
+      when 1 then frames.delete_at(offset)
+      when 2 then frames.replace(frames.first(offset))
+      when 3 then frames[offset] = ("x" * pick([0, 31, 33, 255, 256, 1_024, 1_025, 5_000])).b
+      else mutate(frames[offset]) if frames[offset]
       end
       frames.map! { |frame| frame || "".b }
     end

@@ -25,7 +25,7 @@ class CLIClientsTest < Godwit::TestCase
 
   def clients = path("clients")
 
-  def place(name) = "ipc://#{path(name)}"
+  def endpoint(name) = "ipc://#{path(name)}"
 
   # Options of a command that acts as a server.
   def serving = ["--keys", path("server.key_secret"), "--clients", clients]
@@ -51,34 +51,34 @@ class CLIClientsTest < Godwit::TestCase
   end
 
   test "log tail --bind shows records of the clients in DIR alone" do
-    tail = start("log", "tail", place("in"), "--bind", "--count", 1, "--timeout", 60, *serving)
+    tail = start("log", "tail", endpoint("in"), "--bind", "--count", 1, "--timeout", 60, *serving)
     eventually { File.socket?(path("in")) }
     assert_equal 1,
-      run_line("log", "send", place("in"), *as("stranger"), "--timeout", 0.5, "x").first
+      run_line("log", "send", endpoint("in"), *as("stranger"), "--timeout", 0.5, "x").first
     by_text = [*as("anna").first(3), @server.public_key]
-    assert_equal 0, run_line("log", "send", place("in"), *by_text, "hello").first
+    assert_equal 0, run_line("log", "send", endpoint("in"), *by_text, "hello").first
     assert_includes assert_child(tail.finish).stdout, "hello"
   end
 
   test "log serve protects every side, and --durable-in too" do
     File.write(path("server"), @server.keypair.secret_key, perm: 0o600)
     serve = start(
-      "log", "serve", "--in", place("in"), "--out", place("out"), "--control", place("control"),
-      "--durable-in", place("durable"), "--file", path("app.log"),
-      "--keys", path("server"), "--clients", clients
+      "log", "serve", "--in", endpoint("in"), "--out", endpoint("out"),
+      "--control", endpoint("control"), "--durable-in", endpoint("durable"),
+      "--file", path("app.log"), "--keys", path("server"), "--clients", clients
     )
     eventually { %w[in out control durable].all? { |name| File.socket?(path(name)) } }
     known = {curve: @anna, server_key: @server}
-    tail = own(Godwit::Logger::Reader.subscribe(place("out"), context: context, **known))
+    tail = own(Godwit::Logger::Reader.subscribe(endpoint("out"), context: context, **known))
     tail.wait_connected(timeout: PATIENCE)
-    log = Godwit::Logger.new(place("durable"), durable: path("journal"), **known)
+    log = Godwit::Logger.new(endpoint("durable"), durable: path("journal"), **known)
     log.info("durable")
     assert_equal "durable", tail.recv(timeout: PATIENCE).text
-    assert_equal 0, run_line("log", "send", place("in"), *as("anna"), "hello").first
+    assert_equal 0, run_line("log", "send", endpoint("in"), *as("anna"), "hello").first
     assert_equal "hello", tail.recv(timeout: PATIENCE).text
-    assert_equal 0, run_line("log", "stats", place("control"), *as("anna")).first
+    assert_equal 0, run_line("log", "stats", endpoint("control"), *as("anna")).first
     {in: :PUSH, out: :SUB, control: :REQ, durable: :DEALER}.each do |name, type|
-      assert_stranger_refused(type, place(name))
+      assert_stranger_refused(type, endpoint(name))
     end
     log.close
     assert_equal 0, serve.signal(:TERM).finish.status.exitstatus
@@ -87,14 +87,14 @@ class CLIClientsTest < Godwit::TestCase
 
   test "--clients is for servers with --keys" do
     assert_usage_errors([
-      ["log", "serve", "--in", place("in"), "--out", place("out")],
-      ["log", "tail", place("in"), "--bind"], ["log", "tail", place("in"), *as("anna")],
-      ["log", "stats", place("in")], ["log", "send", place("in"), "text"],
-      ["sh", "pull", place("in"), "--bind"], ["sh", "pull", place("in"), *as("anna")]
+      ["log", "serve", "--in", endpoint("in"), "--out", endpoint("out")],
+      ["log", "tail", endpoint("in"), "--bind"], ["log", "tail", endpoint("in"), *as("anna")],
+      ["log", "stats", endpoint("in")], ["log", "send", endpoint("in"), "text"],
+      ["sh", "pull", endpoint("in"), "--bind"], ["sh", "pull", endpoint("in"), *as("anna")]
     ].to_h { |words| [[*words, "--clients", clients], "--clients"] })
     assert_usage_errors(
-      ["sh", "push", place("in"), "--clients", clients, "--", "true"] => "--clients",
-      ["log", "tail", place("in"), "--bind", "--keys", path("server.key_secret"),
+      ["sh", "push", endpoint("in"), "--clients", clients, "--", "true"] => "--clients",
+      ["log", "tail", endpoint("in"), "--bind", "--keys", path("server.key_secret"),
         "--clients", path("none")] => "No such file"
     )
   end
@@ -108,7 +108,7 @@ class CLIClientsTest < Godwit::TestCase
      ["--keys", anna, "--server-key", path("server.key")] => anna,
      ["--server-key", server] => server}.each do |words, file|
       says = /#{words.first}: .*chmod 600 #{Regexp.escape(file)}/
-      err = assert_fails(2, says, "log", "send", place("in"), *words, "text")
+      err = assert_fails(2, says, "log", "send", endpoint("in"), *words, "text")
       refute_includes err, @anna.keypair.secret_key
     end
   end

@@ -107,15 +107,15 @@ class CLIPerfTest < Godwit::TestCase
   test "a server that dies in the middle: the figures until then, its death, and status 1" do
     {["lat"] => {"count" => 200, "timeouts" => 1},
      %w[load --rate 2k] => {"sent" => 500, "timeouts" => 300}}.each do |command, figures|
-      place = dying_echo(1_200)
-      status, rows, err = json(*command, place, "--count", 500, "--timeout", 1, "--size", "100,1")
+      echo = dying_echo(1_200)
+      status, rows, err = json(*command, echo, "--count", 500, "--timeout", 1, "--size", "100,1")
       assert_equal [1, {"size" => 100, **figures}],
         [status, *rows.map { |row| row.slice("size", *figures.keys) }.uniq], "no second size"
-      assert_equal "godwit: no answer from #{place} in 1 s: the server or its connection ended " \
+      assert_equal "godwit: no answer from #{echo} in 1 s: the server or its connection ended " \
         "during the measurement\n", err.lines.last
     end
-    place = dying_echo(1_001)
-    status, out, = godwit("lat", place, "--count", 500, "--timeout", 1, "--hgrm", path("h"))
+    echo = dying_echo(1_001)
+    status, out, = godwit("lat", echo, "--count", 500, "--timeout", 1, "--hgrm", path("h"))
     assert_equal [1, 3], [status, out.lines.size]
     assert_match(/Total count    = +1\]/, File.read(path("h")))
   end
@@ -248,9 +248,9 @@ class CLIPerfTest < Godwit::TestCase
     shown = 'no\nb  b\r\e[31m\u009b1m\u202e,"\t'
     rep = open_socket(:REP).bind("tcp://127.0.0.1:*")
     in_thread { rep.serve { Godwit::Perf::Server.command({"error" => error}) } }
-    place = rep.last_endpoint
+    endpoint = rep.last_endpoint
     rows = [[], ["--csv"], ["--json"]].map do |format|
-      status, out, = godwit("matrix", "a=#{place}", *format)
+      status, out, = godwit("matrix", "a=#{endpoint}", *format)
       assert_equal [1, (format == ["--json"]) ? 1 : 2], [status, out.lines.size]
       assert_operator out.lines.last.size, :<, 600
       out.lines.last
@@ -258,7 +258,7 @@ class CLIPerfTest < Godwit::TestCase
     assert_includes rows[0], shown
     assert_includes rows[1], shown.gsub('"', '""')
     assert_includes JSON.parse(rows[2])["error"], shown
-    assert_equal 1, assert_fails(1, shown, "perf", "thr", place).lines.size
+    assert_equal 1, assert_fails(1, shown, "perf", "thr", endpoint).lines.size
   end
 
   test "wrong command lines have status 2, and name the value" do

@@ -13,7 +13,8 @@ class CLISocketsTest < Godwit::TestCase
   deadline 300
   TYPES = Godwit::CLI::SOCKETS
 
-  def place = @place ||= endpoint_for(:ipc)
+  # @return [String] the endpoint of the last {#peer}
+  attr_reader :peer_endpoint
 
   test "a wrong value of each option is named" do
     wrong = {
@@ -132,9 +133,8 @@ class CLISocketsTest < Godwit::TestCase
 
   # @return [Socket] a bound socket with time-outs
   def peer(type, **options)
-    @place = nil
-    socket = open_socket(type, recv_timeout: 20, **options).bind(place)
-    @place = socket.last_endpoint
+    socket = open_socket(type, recv_timeout: 20, **options).bind(endpoint_for(:ipc))
+    @peer_endpoint = socket.last_endpoint
     socket
   end
 
@@ -148,11 +148,11 @@ class CLISocketsTest < Godwit::TestCase
       %w[-J] => [JSON_LINES, [["gr\u00fcn".b, "\t"], "\xff\0".b, "\u0085".b], JSON_LINES]
     }.each do |form, (input, messages, output)|
       pull = peer(:PULL)
-      assert_equal [0, "", ""], run_with(input, "push", "-c", place, *form)
+      assert_equal [0, "", ""], run_with(input, "push", "-c", peer_endpoint, *form)
       assert_equal messages, Array.new(messages.size) { pull.recv }, form
       push = peer(:PUSH)
       talker = in_thread { push.send_many(messages) }
-      status, printed, = run_line("pull", "-c", place, *form, "--count", messages.size)
+      status, printed, = run_line("pull", "-c", peer_endpoint, *form, "--count", messages.size)
       talker.join
       assert_equal [0, output.b], [status, printed.b]
     end
@@ -162,7 +162,7 @@ class CLISocketsTest < Godwit::TestCase
     {"-J" => ["[\"a\"]\nx\n", "message 2 of the input: this is no JSON: x"],
      "--hex" => ["61\nx\n", "message 2 of the"]}.each do |form, (input, says)|
       peer(:PULL)
-      status, _, errors = run_with(input, "push", "-c", place, form)
+      status, _, errors = run_with(input, "push", "-c", peer_endpoint, form)
       assert_equal 1, status
       assert_includes errors, says
     end
@@ -217,7 +217,7 @@ class CLISocketsTest < Godwit::TestCase
         [%w[1 1], %w[2 2], %w[3 3], %w[4 4]]
     }.each do |words, messages|
       pull = peer(:PULL)
-      assert_equal [0, "", ""], run_line("push", "-c", place, *words)
+      assert_equal [0, "", ""], run_line("push", "-c", peer_endpoint, *words)
       assert_equal messages, Array.new(messages.size) { pull.recv }
     end
   end
@@ -227,12 +227,12 @@ class CLISocketsTest < Godwit::TestCase
     feeder = in_thread { %w[a b c d].each { |text| push.send(text) } }
     code = 'm.first == "b" ? nil : [m.first.upcase, Monitor, self.class]'
     assert_equal [0, "A\tMonitor\tObject\nC\tMonitor\tObject\n", ""],
-      run_line("pull", "-c", place, "--count", 2, "-e", code)
+      run_line("pull", "-c", peer_endpoint, "--count", 2, "-e", code)
     feeder.join
     push = peer(:PUSH)
     feeder = in_thread { push.send("a") }
     assert_fails(1, /\Agodwit: --eval: undefined method .nope. .*\(NoMethodError\)\n\z/, "pull",
-      "-c", place, "-e", "m.nope")
+      "-c", peer_endpoint, "-e", "m.nope")
     feeder.join
   end
 
@@ -244,16 +244,16 @@ class CLISocketsTest < Godwit::TestCase
     }.each do |words, answer|
       req = peer(:REQ)
       asker = in_thread { req.send("a").recv }
-      status, printed, = run_line(*words, "-c", place, "--count", 1)
+      status, printed, = run_line(*words, "-c", peer_endpoint, "--count", 1)
       assert_equal [0, answer], [status, asker.value]
       assert printed.end_with?("a\n")
     end
     req = peer(:REQ)
     asker = in_thread { %w[a b].map { |text| req.send(text).recv } }
-    assert_equal [0, "a\nb\n", ""], run_with("1\n2\n", "rep", "-c", place, "--count", 2)
+    assert_equal [0, "a\nb\n", ""], run_with("1\n2\n", "rep", "-c", peer_endpoint, "--count", 2)
     assert_equal %w[1 2], asker.value
     peer(:DEALER)
-    _, _, errors = run_with("nobody\tx\n", "router", "-c", place, "--timeout", 0.2)
+    _, _, errors = run_with("nobody\tx\n", "router", "-c", peer_endpoint, "--timeout", 0.2)
     assert_equal "godwit: no peer has the id \"nobody\"\n", errors
   end
 
@@ -263,7 +263,7 @@ class CLISocketsTest < Godwit::TestCase
     [server, anna].each { |cert| cert.save(scratch_dir) }
     pull = peer(:PULL, curve: server.keypair)
     keys = ["--keys", "#{scratch_dir}/anna.key_secret", "--server-key", "#{scratch_dir}/server.key"]
-    assert_equal [0, "", ""], run_line("push", "-c", place, "-D", "a", *keys)
+    assert_equal [0, "", ""], run_line("push", "-c", peer_endpoint, "-D", "a", *keys)
     assert_equal "a", pull.recv
     Dir.mkdir("#{scratch_dir}/clients")
     anna.save_public("#{scratch_dir}/clients")
@@ -276,12 +276,12 @@ class CLISocketsTest < Godwit::TestCase
 
   test "a closed output ends an idle command with 141; a full one does not keep it from ending" do
     push = peer(:PUSH)
-    command = start("pull", "-c", place)
+    command = start("pull", "-c", peer_endpoint)
     push.send("a")
     command.wait_for("a\n").ignore_output(close: true)
     assert_equal [141, ""], [command.status, command.stderr]
     push = peer(:PUSH)
-    command = start("pull", "-c", place)
+    command = start("pull", "-c", peer_endpoint)
     3.times { push.send("x" * 100_000) }
     command.wait_for("x").ignore_output.signal(:TERM)
     assert_equal "TERM", command.status

@@ -172,10 +172,10 @@ class RedirectionTest < ShellCase
   end
 
   test "chdir: takes what Process.spawn takes" do
-    place = File.realpath(scratch_dir)
-    Dir.open(place) do |dir|
-      [place, Pathname(place), dir].each do |folder|
-        assert_equal [place], Shell.rows("pwd", chdir: folder).to_a
+    real_path = File.realpath(scratch_dir)
+    Dir.open(real_path) do |dir|
+      [real_path, Pathname(real_path), dir].each do |folder|
+        assert_equal [real_path], Shell.rows("pwd", chdir: folder).to_a
       end
     end
   end
