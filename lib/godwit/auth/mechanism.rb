@@ -6,8 +6,8 @@ require_relative "user"
 module Godwit
   class Auth
     # A security mechanism of ZAP, such as CURVE. An instance is a rule for the clients of a domain,
-    # frozen. A subclass has NAME, CREDENTIALS (how many a request has), and a method `decide`
-    # unless the block of every rule decides. When `decide` gives nil, the rule's block decides.
+    # frozen. A subclass has NAME, CREDENTIALS (how many a request has) and `without_rule`, or else
+    # `decide`, and `arguments` for the block. The block decides where `decide` gives nil.
     class Mechanism
       class << self
         def problem(credentials)

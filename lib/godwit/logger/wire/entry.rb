@@ -13,7 +13,7 @@ module Godwit
       class << self
         # Logs a message. An error that another thread raises into this one must reach the program,
         # so the method rescues errors only around the program's own methods.
-        # @param tagger [Formatter, nil] has the tags where the formatter is another and has none
+        # @param tagger [Formatter, nil] supplies the tags if `formatter` has no tags
         def log(handle, level, prog, message, payload, formatter, tagger)
           sender = handle.sender
           entry = build(sender, level, prog, message, payload, formatter, tagger)

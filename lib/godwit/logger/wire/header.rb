@@ -2,7 +2,7 @@
 
 module Godwit
   class Logger < ::Logger
-    # A record's header: one JSON object in UTF-8. The class alone knows its layout, and an instance
+    # A record's header: one JSON object in UTF-8. The class parses and writes it, and an instance
     # has the fields that identify a record. A header that Godwit wrote needs no JSON parser.
     # mono_ns and pid are nil where a header begins in another way.
     #
@@ -61,8 +61,8 @@ module Godwit
           Packing.pack(common.topic, header, text)
         end
 
-        # @return [String, nil] `,"payload":` and the Hash in JSON; nil: only {Text} can encode the
-        #   Hash, which is always so without the extension
+        # @return [String, nil] `,"payload":` and the Hash in JSON; nil: the caller lets {Text}
+        #   encode the Hash. Only the extension gives a String
         def payload(_hash) = nil
       end
 

@@ -49,7 +49,7 @@ module Godwit
 
       # @private
       def initialize(frames, names, header, data = nil)
-        @frames = frames # three instance variables fit into the object itself
+        @frames = frames # up to three instance variables cost no memory outside of the object
         @names = names
         @header = header
         @data = data if data

@@ -198,7 +198,7 @@ module Godwit
       end
 
       # Removes the outputs of these records from @outputs. With the last unfinished records it also
-      # removes the outputs that belong to no record.
+      # removes those that the handler sent without naming a record.
       # @return [Array<Blocks>]
       def remove_outputs(records)
         return @outputs if @outputs.empty?
