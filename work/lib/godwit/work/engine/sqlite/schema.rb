@@ -28,8 +28,8 @@ module Godwit
         "CREATE TABLE godwit_members (id INTEGER PRIMARY KEY AUTOINCREMENT, " \
           "group_id INTEGER NOT NULL, topic INTEGER NOT NULL, place TEXT NOT NULL, " \
           "report TEXT)",
-        # `crashes` are the unclean ends of a process while the watermark was `crashed_at`. `noted` is
-        # the offset of the record that runs alone because of them.
+        # `crashes` are the unclean ends of a process while the watermark was `crashed_at`. `noted`
+        # is the offset of the record that runs alone because of them.
         "CREATE TABLE godwit_positions (group_id INTEGER NOT NULL, partition INTEGER NOT NULL, " \
           "watermark INTEGER NOT NULL, state BLOB, member INTEGER, " \
           "generation INTEGER NOT NULL DEFAULT 0, crashes INTEGER NOT NULL DEFAULT 0, " \
