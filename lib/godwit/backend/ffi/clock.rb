@@ -6,18 +6,16 @@ module Godwit
     module Clock
       module_function
 
-      def now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
-
       # @param milliseconds [Integer, nil] below 0: for ever; nil: `otherwise`
       def deadline(milliseconds, otherwise = -1)
         milliseconds ||= otherwise
         return nil if milliseconds < 0
-        milliseconds.zero? ? 0 : now + milliseconds / 1000.0
+        milliseconds.zero? ? 0 : Runtime.now + milliseconds / 1000.0
       end
 
-      def passed?(deadline) = !deadline.nil? && (deadline.zero? || now >= deadline)
+      def passed?(deadline) = !deadline.nil? && (deadline.zero? || Runtime.now >= deadline)
 
-      def remaining(deadline) = deadline && [deadline - now, 0].max
+      def remaining(deadline) = deadline && [deadline - Runtime.now, 0].max
     end
   end
 end

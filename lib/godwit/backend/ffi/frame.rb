@@ -36,10 +36,7 @@ module Godwit
       private
 
       # The FFI backend ignores the threshold, since it copies every String.
-      def _open(data, _threshold)
-        raise "this frame is made already" if @encoding
-        adopt(data, data.encoding, false, {})
-      end
+      def _open(data, _threshold) = adopt(data, data.encoding, false, {})
 
       def initialize_copy(original)
         super
@@ -48,21 +45,11 @@ module Godwit
 
       def _size = bytes_for(:size).bytesize
 
-      def _slice(start, length)
-        bytes = bytes_for(:byteslice)
-        if start.negative? || length.negative? || start + length > bytes.bytesize
-          raise RangeError, "outside of the frame"
-        end
-        bytes.byteslice(start, length)
-      end
+      def _slice(start, length) = bytes_for(:byteslice).byteslice(start, length)
 
       def _string = bytes_for(:to_s).dup.force_encoding(@encoding)
 
-      def _byte(index)
-        bytes = bytes_for(:getbyte)
-        raise RangeError, "outside of the frame" if index.negative?
-        bytes.getbyte(index) or raise RangeError, "outside of the frame"
-      end
+      def _byte(index) = bytes_for(:getbyte).getbyte(index)
 
       def _in_place = yield bytes_for(:read)
 

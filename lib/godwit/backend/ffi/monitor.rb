@@ -51,7 +51,6 @@ module Godwit
       private
 
       def _open(socket, events, limit)
-        raise "this monitor is open already" if @queue
         handle = Backend::FFI.handle_of(socket)
         Failures.with_error_translation(:monitor, socket) do
           raise Failed, ClosedError unless handle

@@ -34,7 +34,6 @@ module Godwit
         check_io(object, io, events) if io
         locked do
           next false if @members[object]
-          check_descriptor(object, io) if io
           @members[object] = Member.new(object, io, events)
           changed
         end
@@ -100,7 +99,7 @@ module Godwit
         wanted = []
         return unless members.all? { |member| enqueue(waiter, member, wanted) }
         return unless locked { @waiters << waiter if @changes == changes }
-        next_check = Clock.now + INTERVAL if members.any?(&:io)
+        next_check = Runtime.now + INTERVAL if members.any?(&:io)
         waiter.pause(wanted, [deadline, next_check].compact.min)
       ensure
         unlink(waiter, members) if waiter
@@ -197,14 +196,6 @@ module Godwit
         return unless mode == Fcntl::O_RDONLY && events.anybits?(WRITABLE)
         raise Failed.new(UnsupportedError, "#{name} is not open for writing, or has a second " \
           "descriptor for it, which the FFI backend cannot see")
-      end
-
-      def check_descriptor(object, io)
-        return if @members.each_value.none? do |other|
-          other.io && !other.io.closed? && other.io.fileno == io.fileno
-        end
-        raise Failed.new(PollerError, "another IO over the descriptor of #{object.inspect} is " \
-          "registered: remove that one first")
       end
     end
   end

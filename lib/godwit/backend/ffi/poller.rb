@@ -9,7 +9,6 @@ module Godwit
       private
 
       def _open
-        raise "this poller is open already" if @handle
         @handle = PollSet.new
         self
       end

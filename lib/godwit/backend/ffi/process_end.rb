@@ -58,7 +58,7 @@ module Godwit
 
         def wait_for_linger
           contexts = @lock.synchronize { @contexts.dup }
-          start = Clock.now
+          start = Runtime.now
           @over = true
           contexts.each(&:close)
           contexts.each do |context|

@@ -31,7 +31,6 @@ module Godwit
       # ---- lifetime ----
 
       def _open(context, type, conflate)
-        raise "this socket is open already" if @handle
         home = context.opened(:new)
         with_error_translation(:new) { @handle = SocketHandle.new(home, type, conflate) }
         ObjectSpace.define_finalizer(self, ProcessEnd.finalizer(@handle))

@@ -84,7 +84,7 @@ module Godwit
       # Drains the PAIR now and then: it has no limit, and perhaps no thread reads the events.
       def drain_at_times
         return unless @pair
-        now = Clock.now
+        now = Runtime.now
         return if now - @drained < INTERVAL
         @drained = now
         drain

@@ -32,8 +32,7 @@ module Godwit
         format = FORMATS[kind]
         max = format ? [0].pack(format).bytesize : BUFFER if max.zero?
         @size.put(:size_t, 0, max)
-        code = -EINTR
-        code = Zmq.result(Zmq.zmq_getsockopt(@pointer, id, @buffer, @size)) while code == -EINTR
+        code = repeated { Zmq.zmq_getsockopt(@pointer, id, @buffer, @size) }
         raise Failed, -code if code < 0
         raw = @buffer.read_bytes(@size.get(:size_t, 0))
         return raw.unpack1(format) if format

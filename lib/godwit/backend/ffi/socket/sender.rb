@@ -54,7 +54,7 @@ module Godwit
       def begin
         @handle.begin
         return unless @publisher
-        now = Clock.now
+        now = Runtime.now
         return if now - @drained < DRAIN_EVERY
         @drained = now
         drain_subscriptions
@@ -120,7 +120,7 @@ module Godwit
       # Whether the fast path may send on a REQ or a PUB now: the REQ is not cut, and the PUB has
       # drained its subscriptions.
       def sends_simply?
-        !@named && !@cut && (!@publisher || Clock.now - @drained < DRAIN_EVERY)
+        !@named && !@cut && (!@publisher || Runtime.now - @drained < DRAIN_EVERY)
       end
 
       def fits?(frames)

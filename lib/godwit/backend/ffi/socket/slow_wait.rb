@@ -13,14 +13,14 @@ module Godwit
 
       # @return [Float, nil] when a wait that begins now is diagnosed; nil: never
       def begin(deadline)
-        Clock.now + SLOW if deadline != 0 && (deadline || !@reported_endless)
+        Runtime.now + SLOW if deadline != 0 && (deadline || !@reported_endless)
       end
 
       # @return [Float, nil] when the wait is diagnosed again
       def report(socket, deadline)
         @reported_endless = true if deadline.nil?
         @observing = true if socket.__send__(:_diagnose, !deadline.nil?)
-        deadline && Clock.now + SLOW / 2
+        deadline && Runtime.now + SLOW / 2
       end
 
       # Records that the last diagnosed wait timed out.
