@@ -32,6 +32,7 @@ Plain.scenario "options as keywords, and a context's for its sockets" do
     [one.io_threads, one.max_sockets, one.ipv6?, one.linger, one.socket_options]
   pull = own(one.socket(:PULL, send_hwm: 3))
   assert_equal [11, 3, 0.5], [pull.recv_hwm, pull.send_hwm, pull.linger]
+  assert_equal 5, own(Godwit::Context.new).linger
   one.linger = nil
   assert_equal [nil, 0, 0.5],
     [own(one.socket(:PULL)).linger, own(one.socket(:PULL, linger: 0)).linger, pull.linger]

@@ -199,7 +199,7 @@ class WorkCommandsTest < Godwit::WorkCase
   end
 
   STORAGE = KafkaLog::ON ? /^brokers: 127.*, librdkafka: 2.*, topics: 2$/ :
-    /^path: \/.*work.db, bytes: \d+, wal_bytes: \d+, sqlite: 3.*$/
+    /^path: \/.*work.db, bytes: \d+, wal_bytes: \d+, sqlite: 3\.\d+\.\d+$/
 
   test "doctor shows stuck handlers of other processes" do
     produce("slow")

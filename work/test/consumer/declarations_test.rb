@@ -45,7 +45,8 @@ class WorkDeclarationsTest < Godwit::WorkCase
     eventually { client.groups[0].lag.zero? } # else the eviction would repeat the record
     member = client.members.first
     assert_equal [8, nil], [member.partitions, member.pid]
-    assert_equal [":memory:", 0, 0], client.doctor.storage.values.first(3)
+    doctor = client.doctor
+    assert_equal [":memory:", 0, 0, []], [*doctor.storage.values.first(3), doctor.findings]
     assert client.evict(member.member)
     eventually { client.members.map(&:member) == [member.member + 1] }
     client.produce("t", 2)

@@ -32,6 +32,7 @@ class WorkTestingTest < Godwit::WorkCase
     assert_equal 2, one.drain
     one.rebalance!
     assert_equal [%w[again first revoked], []], [one.values("log").sort, one.events]
+    assert_match(/Testing/, one.inspect)
     assert_nil Godwit::Work.instance_variable_get(:@client)
     Godwit::Work.stub(:make, one.client) { assert_same one.client, Godwit::Work.client }
   end

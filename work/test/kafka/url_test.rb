@@ -51,13 +51,16 @@ class WorkKafkaUrlTest < Godwit::WorkCase
 
   WRONG = {
     "kafka://" => "no host",
+    "kafka://:9092" => "host has no name",
     "kafka://a," => "host has no name",
     "kafka://h:0" => "port is 1 to 65535",
     "kafka://h:65536" => "port is 1 to 65535",
     "kafka://h:" => "port of digits",
     "kafka://h:port" => "port of digits",
+    "kafka://h:-1" => "port of digits",
     "kafka://h h" => "a name",
     "kafka://h\n" => "a name",
+    "kafka://[::1" => "IPv6",
     "kafka://[1]" => "IPv6",
     "kafka://::1" => "host has no name",
     "kafka://h/" => "no path",
@@ -79,6 +82,7 @@ class WorkKafkaUrlTest < Godwit::WorkCase
     "kafka://\xffh" => "UTF-8",
     "kafka+tls://user:#{SECRET}@host" => "kafka+ssl://",
     "kafka:user:#{SECRET}@host" => "kafka+ssl://",
+    "kafka:/user:#{SECRET}" => "kafka+ssl://",
     " kafka://user:#{SECRET}@host" => "kafka+ssl://"
   }.freeze
 

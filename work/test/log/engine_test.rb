@@ -32,6 +32,11 @@ class WorkEngineTest < Godwit::WorkCase
     assert_equal [[2, true], [6, true]], gaps.call(0)
   end
 
+  test "an engine that lacks a primitive is refused" do
+    assert_refused(NotImplementedError, -> { Godwit::Work.const_get(:Contract).check(Object) } =>
+      /lacks topics, save_topic, append, read, fetch, bounds/)
+  end
+
   test "a topic grows: each group reads the new partitions from their beginning" do
     numbers = topic(partitions: 2)
     member = engine.join("g", numbers, place, [0, 0])
