@@ -13,7 +13,7 @@ module Godwit
   #     address, payload = beacon.recv(timeout: 5)
   #   end
   #
-  # A thread of its own sends and receives, on the monotonic clock.
+  # The Beacon has a thread, which sends and receives. Intervals follow the monotonic clock.
   #
   # **Threads, fibers, signals**: any thread may call any method; {#recv} gives each payload to one
   # caller. Waits end within 0.1 s on `Thread#kill`, `Thread#raise`, `Timeout`, signals and
@@ -30,13 +30,13 @@ module Godwit
 
     # Most bytes of a payload.
     MAX_BYTES = 255
-    # Default of the most payloads that are kept for {#recv}.
+    # Default of `limit:`, the most payloads that wait for {#recv}.
     LIMIT = 1000
-    # Shortest interval in seconds.
+    # Shortest interval between two broadcasts, in seconds.
     SHORTEST = 0.001
 
     class << self
-      undef_method :allocate # initialize must run
+      undef_method :allocate # a Beacon without `initialize` has no thread
 
       # Opens a Beacon. With a block: yields it, closes it afterwards, and returns the block's
       # value.
@@ -51,12 +51,12 @@ module Godwit
     # @param interface [String, nil] name, IPv4 address, or "*": 255.255.255.255 by the default
     #   route. nil: the environment's ZSYS_INTERFACE, else the first that can broadcast
     # @param interval [Integer, Float] seconds between two broadcasts, 0.001 or more
-    # @param noecho [Boolean] whether payloads equal to its own are not received
-    # @param limit [Integer] most payloads that are kept for {#recv}, 1 or more; the oldest are
-    #   dropped
-    # @raise [ArgumentTypeError, ArgumentValueError] when one of them is not allowed
+    # @param noecho [Boolean] whether payloads equal to the Beacon's own are not received
+    # @param limit [Integer] most payloads that wait for {#recv}, 1 or more; beyond this limit the
+    #   oldest are dropped
+    # @raise [ArgumentTypeError, ArgumentValueError] when an argument is not allowed
     # @raise [InterfaceError] when there is no such interface, or none that can broadcast
-    # @raise [AddressInUseError] when a program holds the port and does not share it
+    # @raise [AddressInUseError] when a program uses the port and does not share it
     # @raise [AccessError, TooManySocketsError]
     def initialize(port, interface: nil, interval: 1.0, noecho: true, limit: LIMIT)
       if @thread
@@ -142,8 +142,8 @@ module Godwit
       self
     end
 
-    # Waits for a number of broadcasts since the Beacon was opened.
-    # @param count [Integer, nil] nil: without end
+    # Waits until the Beacon has sent this number of broadcasts since it was opened.
+    # @param count [Integer, nil] nil: until time is up or the Beacon is closed
     # @param timeout [Integer, Float, nil] seconds; nil: without end
     # @param exception [Boolean] false: nil instead of TimeoutError
     # @return [self] or nil when time is up and `exception: false`
@@ -168,8 +168,8 @@ module Godwit
       open_thread(:interval=).interval = Check.interval(seconds)
     end
 
-    # @return [Boolean] whether payloads equal to its own are not received; this holds for one more
-    #   second after the last broadcast
+    # @return [Boolean] whether payloads equal to the Beacon's own are not received; after the last
+    #   broadcast of a payload this holds for one more second
     def noecho? = own_thread.noecho
 
     # @param value [Boolean] see {#noecho?}
@@ -177,9 +177,9 @@ module Godwit
       open_thread(:noecho=).noecho = (value ? true : false)
     end
 
-    # @return [String] IPv4 address that it sends from; "" with `interface: "*"`
+    # @return [String] IPv4 address that the Beacon sends from; "" with `interface: "*"`
     def hostname = own_thread.interface.address
-    # @return [String] name of the interface that it sends by, or "*"
+    # @return [String] name of the interface that the Beacon sends by, or "*"
     def interface = own_thread.interface.name
     # @return [Integer] UDP port
     def port = own_thread.port
@@ -187,7 +187,7 @@ module Godwit
     def sent = own_thread.sent
     # @return [Integer] how many broadcasts failed
     def failed = own_thread.failed
-    # @return [SystemCallError, nil] why the last of them failed, such as Errno::ENETUNREACH
+    # @return [SystemCallError, nil] error of the last failed broadcast, such as Errno::ENETUNREACH
     def last_error = own_thread.last_error
     # @return [Integer] how many payloads were dropped, since more than the limit waited for {#recv}
     def dropped = own_thread.dropped

@@ -1,9 +1,9 @@
 # frozen_string_literal: true
 
 module Godwit
-  # A CURVE certificate: a key, or a pair of keys, with a name and metadata. Certificates are kept
+  # A CURVE certificate: a key, or a pair of keys, with a name and metadata. Certificates are stored
   # in files that CZMQ and pyzmq read and write: `anna.key` has the public key, `anna.key_secret`
-  # both.
+  # has both keys.
   #
   #   Godwit::Cert.new("anna", metadata: {"email" => "a@b"}).save("/etc/app/keys")
   #   anna = Godwit::Cert.load("/etc/app/keys/anna.key_secret")
@@ -16,9 +16,9 @@ module Godwit
   class Cert
     extend Keywords
 
-    # The end of the name of a file without a secret key.
+    # Suffix of the name of a file without a secret key.
     PUBLIC = ".key"
-    # The end of the name of a file with the secret key.
+    # Suffix of the name of a file with the secret key.
     SECRET = ".key_secret"
     # The most bytes of a name: libzmq accepts no longer user id.
     LONGEST_NAME = 255
@@ -33,17 +33,17 @@ module Godwit
     # @return [Curve::Keypair, nil] both keys; nil when the certificate has no secret key
     attr_reader :keypair
 
-    # @return [Hash{String => String}] frozen, as in the file
+    # @return [Hash{String => String}] properties by name, frozen
     attr_reader :metadata
 
-    # Makes a certificate, with new keys unless some are given.
-    # @param name [String, nil] 1 to 255 bytes of UTF-8 without control characters; nil: the one in
+    # Makes a certificate, with new keys unless a key is given.
+    # @param name [String, nil] 1 to 255 bytes of UTF-8 without control characters; nil: the name in
     #   the metadata, if any
     # @param metadata [Hash{String => String}] property names consist of letters, digits, `.`, `_`
     #   and `-`; values have no control characters, and not both `"` and `'`
     # @param keypair [Curve::Keypair, nil] nil: a new one, unless `public_key:` is given
     # @param public_key [String, nil] Z85 or 32 bytes: a certificate without a secret key
-    # @raise [ArgumentValueError, ArgumentTypeError] when one of them is not allowed
+    # @raise [ArgumentValueError, ArgumentTypeError] when an argument is not allowed
     # @raise [CurveKeyError] for a malformed key
     # @raise [UnsupportedError] when libzmq was built without CURVE
     def initialize(name = nil, metadata: {}, keypair: nil, public_key: nil)
@@ -62,11 +62,11 @@ module Godwit
       freeze
     end
 
-    # Reads a file.
+    # Reads a certificate from a file.
     # @param path [String, #to_path]
     # @return [Cert]
-    # @raise [CertError] when it cannot be read, is no certificate, or has a secret key that others
-    #   may read; the message names file and line, and contains no key
+    # @raise [CertError] when the file cannot be read, is no certificate, or has a secret key that
+    #   other users may read; the message names file and line, and contains no key
     def self.load(path)
       Parser.load(Cert.path(path, :load)).first
     end
@@ -122,7 +122,7 @@ module Godwit
       Files.write(files, replace: replace).reverse
     end
 
-    # Writes only `NAME.key`, the file for the other side.
+    # Writes only `NAME.key`, the file to give to peers.
     # @param dir [String, #to_path] a directory that exists
     # @param replace [Boolean] whether an existing file is overwritten
     # @return [String] the path
@@ -150,7 +150,7 @@ module Godwit
         public_key == other.public_key && keypair == other.keypair
     end
 
-    # @return [String] without the secret
+    # @return [String] without the secret key
     def inspect
       "#<#{self.class} #{name.inspect} #{public_key}#{" secret_key=[hidden]" if secret?}>"
     end

@@ -13,8 +13,8 @@ module Godwit
 
       module_function
 
-      # `messages` are the loader's words about each name; words about absent files appear in the
-      # error only when there are no others. `instead` says how to choose another libzmq.
+      # `messages`: the loader's message for each name. Messages about absent files appear in the
+      # error only if there are no others. `instead` says how to choose another libzmq.
       def not_found(names, where, messages, instead)
         telling = messages.grep_v(ABSENT).uniq
         what = telling.empty? ? "was not found" : "could not be loaded"

@@ -54,7 +54,7 @@ module Godwit
           "  the loader said: #{said}"
       end
 
-      # @return [String, nil] why the descriptor is no listening socket of UNIX, or of TCP
+      # @return [String, nil] why the descriptor is no listening Unix or TCP socket; nil: it is one
       def descriptor_problem(number, unix)
         socket = ::BasicSocket.for_fd(number)
         socket.autoclose = false
@@ -69,7 +69,7 @@ module Godwit
 
       load_extension
 
-      # Ruby's own lock keeps other threads out of the extension.
+      # Ruby's GVL keeps other threads out of the extension, so these methods need no lock.
       # @private
       module Exclusive
         private
@@ -77,8 +77,8 @@ module Godwit
         # Runs the block while no other thread is in a libzmq call on this socket.
         def _exclusive(_operation) = yield
 
-        # Sets an instance variable to what the block makes of its value. The block is called again
-        # when another thread has set the variable meanwhile.
+        # Yields the variable's value, and sets the variable to the block's result. The block is
+        # called again when another thread has set the variable meanwhile.
         def _record(variable)
           loop do
             known = instance_variable_get(variable)

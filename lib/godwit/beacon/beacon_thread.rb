@@ -3,14 +3,14 @@
 module Godwit
   class Beacon
     # The thread that sends and receives, with the state that it shares with callers. It does not
-    # refer to its {Beacon}, so that the garbage collector can free that and end the thread.
+    # refer to its {Beacon}: the garbage collector can free the Beacon, and so end the thread.
     # @private
     class BeaconThread
       # Most datagrams received in a row before the next broadcast may go out.
       BATCH = 64
-      # Seconds after the last broadcast in which a payload still counts as an echo.
+      # For so many seconds after a payload's last broadcast, a received copy counts as an echo.
       ECHO = 1.0
-      # Seconds that `close` waits for the thread, which a trap block can hold up.
+      # Most seconds that `close` waits for the thread's end. A trap block may hold the thread up.
       CLOSE_TIMEOUT = 1.0
       # Seconds of one ConditionVariable#wait; longer waits repeat it.
       LONGEST = 1e6
@@ -28,12 +28,12 @@ module Godwit
         @sent = @failed = @dropped = 0
         @last_error = nil
         @stopping = @closed = false
-        # An interrupt between opening the sockets and starting the thread would leak them.
+        # An interrupt between opening the sockets and starting the thread would leak the sockets.
         Thread.handle_interrupt(Object => :never) { start(wanted) }
       end
 
       attr_reader :port
-      # The thread sends with the lock held, so a payload counts as sent before a peer has it.
+      # The thread sends with the lock held: when a peer has a payload, `sent` includes it already.
       def sent = @lock.synchronize { @sent }
       def failed = @lock.synchronize { @failed }
       def last_error = @lock.synchronize { @last_error }
@@ -157,8 +157,8 @@ module Godwit
         BATCH.times { break unless receive }
       end
 
-      # Sends the payload if it is due, and returns the seconds until the next broadcast. The caller
-      # holds the lock, so that nothing is sent once `silence` has returned.
+      # Broadcasts the payload if its time has come, and returns the seconds until the next
+      # broadcast. The caller holds the lock, so that nothing is sent once `silence` has returned.
       def send_what_is_due
         return unless @payload
         now = Timeout.now

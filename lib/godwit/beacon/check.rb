@@ -2,7 +2,7 @@
 
 module Godwit
   class Beacon
-    # Refuses wrong arguments.
+    # Checks the arguments of a Beacon's methods.
     # @private
     module Check
       module_function

@@ -2,13 +2,14 @@
 
 module Godwit
   class Beacon
-    # A network interface that can broadcast, with one of its IPv4 addresses. Equal interfaces send
-    # in the same way.
+    # A network interface that can broadcast, with one of its IPv4 addresses. Two equal Interfaces
+    # need only one socket.
     # @private
     Interface = Struct.new(:name, :address, :broadcast) do
       class << self
-        # `wanted` is a name, an IPv4 address, "*" (the default route's) or nil (the first). The
-        # result has the `address` to send from ("" with "*") and the `broadcast` to send to.
+        # `wanted` is a name, an IPv4 address, "*" (the default route) or nil (the first). The
+        # result's `address` is the one to send from ("" with "*"), its `broadcast` the one to send
+        # to.
         def choose(wanted)
           return new("*", "", "255.255.255.255").freeze if wanted == "*"
           found = able.find { |one| wanted.nil? || one.name == wanted || one.address == wanted }
@@ -26,8 +27,8 @@ module Godwit
           end
         end
 
-        # JRuby does not report IFF_BROADCAST; there an interface that can broadcast has a broadcast
-        # address.
+        # On JRuby, which does not report IFF_BROADCAST, an interface that can broadcast has a
+        # broadcast address.
         def up?(one)
           flags = one.flags
           return false if flags.nobits?(::Socket::IFF_UP)

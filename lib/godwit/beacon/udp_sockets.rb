@@ -7,7 +7,7 @@ module Godwit
     # time uses them.
     # @private
     class UdpSockets
-      # The bytes to receive: one more than a payload may have, to recognise longer datagrams.
+      # The bytes of a receive: one more than a payload may have, to recognise longer datagrams.
       MAX = MAX_BYTES + 1
 
       def initialize(port, wanted)
@@ -30,7 +30,7 @@ module Godwit
         [from.last, payload] unless payload == :wait_readable || payload.nil?
       end
 
-      # Makes new sockets after a failure: the interface may have another address now.
+      # Replaces the sender after a failure, if the interface has another address now.
       def recreate
         fresh = Interface.choose(@wanted)
         return if fresh == @interface
@@ -39,14 +39,14 @@ module Godwit
         @interface = fresh
         old.close unless old.equal?(@receiver)
       rescue Error, SystemCallError
-        nil # the interface is gone or not ready, or no descriptor is free
+        nil # the interface does not exist or is not ready, or no descriptor is free
       end
 
       def close = [@receiver, @sender].each { |socket| socket&.close }
 
       private
 
-      # Gives the socket that sends. With "*" the receiver sends too.
+      # Returns the socket that sends. With "*" the receiver sends too.
       def sender(interface)
         sender = interface.address.empty? ? @receiver : socket_at(interface.address)
         @target = ::Socket.sockaddr_in(@port, interface.broadcast).freeze

@@ -10,18 +10,18 @@ module Godwit
     module Files
       SECRET_MODE = 0o600
       PUBLIC_MODE = 0o644
-      # Bits that the mode of a secret must not have: all but the owner's, and for a file of root
+      # Mode bits that a secret file must not have: all but the owner's, or, if root owns the file,
       # all but the owner's and the group's right to read.
       GROUP_READ = 0o037
       OWNER_ONLY = 0o077
       BOM = "\uFEFF".b.freeze # some editors write this byte order mark
-      RACY = 0.1 # a file can change twice within these seconds and keep its time of change
+      RACY = 0.1 # seconds within which two changes of a file can give the same ctime
 
       module_function
 
       # @param pipe [Boolean] whether a pipe or a device, such as /dev/stdin, is read too
       # @yieldparam text [String] binary; the block returns whether the text is a secret
-      # @return [Array(String, File::Stat)] the content, binary, and the facts of the open file
+      # @return [Array(String, File::Stat)] the content, binary, and the stat of the open file
       # @raise [CertError] with the system's error as its cause
       def read(path, limit = ZPL::LIMIT, pipe: true)
         # A FIFO without a writer blocks an open without NONBLOCK.
@@ -45,7 +45,7 @@ module Godwit
 
       def racy?(stat) = Time.now - stat.ctime < RACY
 
-      # The rule is PostgreSQL's: only the owner may read a secret file, or a group if root owns it.
+      # PostgreSQL's rule: only the owner may read a secret file, or also its group if root owns it.
       def check_secret(path, stat)
         return if stat.pipe? || stat.chardev?
         root = stat.uid.zero?

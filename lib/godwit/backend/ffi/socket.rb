@@ -2,7 +2,7 @@
 
 module Godwit
   module Backend::FFI
-    # The primitives of a socket.
+    # The private methods of Socket that call libzmq.
     module SocketPrimitives
       include Failures
 
@@ -19,7 +19,7 @@ module Godwit
 
       private
 
-      # Runs the block with the handle. The socket is open, and its lock is held.
+      # Yields the handle of an open socket, and holds the socket's lock meanwhile.
       def with_handle(operation, endpoint = nil)
         with_error_translation(operation, endpoint) { handle!.use { yield @handle } }
       end
@@ -57,15 +57,15 @@ module Godwit
           @handle.monitor.waiting.waiters.size
       end
 
-      # Runs the block while no other thread is in such a block of this socket. The block may call
-      # the socket, so this lock is not the socket's own.
+      # Runs the block. No two threads run such blocks of one socket at the same time. The block may
+      # call the socket's methods, so this lock is not the one of {with_handle}.
       def _exclusive(operation, &block)
         return yield unless @handle
         with_error_translation(operation) { @handle.exclusive.synchronize(&block) }
       end
 
-      # Sets an instance variable to what the block makes of its value. The caller holds the lock
-      # of {_exclusive}.
+      # Yields the variable's value, and sets the variable to the block's result. The caller holds
+      # the lock of {_exclusive}.
       def _record(variable)
         instance_variable_set(variable, yield(instance_variable_get(variable)))
       end
@@ -108,18 +108,18 @@ module Godwit
           monitor.drain_at_times
           value
         ensure
-          handle.waiting.wake # the pipes change at once, without an edge
+          handle.waiting.wake # pipes can change without an edge of ZMQ_FD
         end
       end
 
-      # From the first endpoint on the socket counts its peers.
+      # The socket counts its peers from its next bind or connect on.
       def _count_peers
         with_handle(:wait_connected) { |handle| handle.monitor.count_from_now }
         nil
       end
 
-      # @return [Integer, nil] peers, fewer than `count` when time is up; nil: the socket does not
-      #   count its peers
+      # @return [Integer, nil] the number of peers, less than `count` when time is up; nil: the
+      #   socket does not count its peers
       def _wait_peers(count, timeout)
         now = nil
         with_error_translation(:wait_connected) do
@@ -149,7 +149,7 @@ module Godwit
 
       def _set_option(id, value)
         with_handle(:set) do |handle|
-          # libzmq would change pipes that its own thread may be ending. It refuses a negative mark.
+          # libzmq would change pipes that its I/O thread may be ending. It rejects a negative mark.
           raise Failed, StateError if handle.attached && MARKS.include?(id) && value >= 0
           raise Failed.new(UnsupportedError, NO_USE_FD) if id == USE_FD && value >= 0
           handle.raw.set(id, value)
@@ -159,12 +159,12 @@ module Godwit
           when CONFLATE then handle.sender.single = value == 1
           end
         ensure
-          handle.waiting.wake # the option may make the socket ready without an edge
+          handle.waiting.wake # the option can make the socket ready without an edge of ZMQ_FD
         end
         nil
       end
 
-      # A PUB is never readable: its XPUB receives subscriptions.
+      # A PUB is never readable. The XPUB inside it is: the XPUB receives subscriptions.
       def public_events(handle)
         events = handle.raw.events
         handle.publisher? ? events & ~READABLE : events
@@ -191,7 +191,7 @@ module Godwit
         sending(:send, timeout) { |handle, deadline| send_waiting(handle, message, deadline) }
       end
 
-      # @return [Integer] how many were sent, from `first` on. Raises only if none of these was sent
+      # @return [Integer] number of sent messages, from index `first` on. Raises only if it is 0
       def _send_many(messages, first, timeout)
         sent = 0
         sending(:send_many, timeout) do |handle, deadline|
@@ -213,12 +213,12 @@ module Godwit
             handle.settle_turn
           end
         rescue Failed
-          raise if sent.zero? # after a sent message the next call raises the error
+          raise if sent.zero? # if a message was sent, only the next call raises the error
         end
         sent
       end
 
-      # Ends the diagnosis of an earlier wait.
+      # Returns the handle for a send or a receive, after it ended the diagnosis of an earlier wait.
       def handle_for_call
         handle!.tap do |handle|
           handle.check
@@ -226,7 +226,7 @@ module Godwit
         end
       end
 
-      # Runs the block with the handle and the deadline, ready to send.
+      # Prepares a send, and yields the handle and the deadline.
       def sending(operation, timeout)
         with_error_translation(operation) do
           handle = handle_for_call
@@ -286,10 +286,10 @@ module Godwit
         receive(:recv_frames, timeout) { |receiver| receiver.try_many(most, true) }
       end
 
-      # Returns the bytes; the frames when the message has several; nil when time is up.
+      # Returns the number of bytes; the frames if the message has several; nil when time is up.
       def _recv_into(buffer, timeout)
         message = receive(:recv_into, timeout) do |receiver|
-          # The check comes before the receive, since no message may be lost.
+          # A receive into a frozen buffer would lose the message.
           if buffer.frozen?
             problem = "can't modify frozen String: #{buffer.inspect}"
             raise FrozenError.new(problem, receiver: buffer)

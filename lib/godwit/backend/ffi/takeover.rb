@@ -4,7 +4,7 @@ require_relative "../../timeout"
 
 module Godwit
   module Backend::FFI
-    # Socket's send, << and recv: the fast path, else the methods of Socket::Messages.
+    # Socket's send, << and recv: the fast path, and then the methods of Socket::Messages.
     module Takeover
       UNSET = Timeout::UNSET
       private_constant :UNSET

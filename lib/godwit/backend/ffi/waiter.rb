@@ -4,9 +4,9 @@ require "jruby" if RUBY_ENGINE == "jruby"
 
 module Godwit
   module Backend::FFI
-    # A waiting thread, and the eventfd that wakes it. Every wait for messages or events is here.
-    # A wait uses the waiter of an earlier wait again, of whichever thread: many short-lived threads
-    # need few descriptors.
+    # A waiting thread, and the eventfd that wakes it. Every wait for messages or events uses a
+    # Waiter. A wait reuses the Waiter of an earlier wait, of any thread, so many short-lived
+    # threads need few descriptors.
     class Waiter
       # Seconds of JRuby's first poll. No interrupt ends that poll; a poll that an interrupt can end
       # costs ten times as much.
@@ -46,9 +46,9 @@ module Godwit
       end
 
       # Waits until a descriptor is ready, `wake` is called, or time is up. No lock is held.
-      # @param wanted [Array<Integer>] descriptors, each with poll's bits
+      # @param wanted [Array<Integer>] descriptors, each followed by the events for poll
       def pause(wanted, deadline)
-        # No call of FFI raises pending interrupts.
+        # A call of FFI does not raise the thread's pending interrupts.
         Timeout.take_interrupts if Thread.current.pending_interrupt?
         prepare(wanted) unless wanted == @polled_for
         poll(Clock.remaining(deadline))

@@ -11,12 +11,12 @@ module Godwit
       attr_reader :context, :type, :raw, :lock, :exclusive, :state, :waiting, :slow_wait, :sender,
         :receiver, :monitor
       attr_accessor :copy_threshold
-      # @return [Boolean] whether it has or had an endpoint: then its high-water marks are fixed
+      # @return [Boolean] whether the socket has or had an endpoint: if so, its marks are fixed
       attr_accessor :attached
 
       def initialize(context, type, conflate)
         @context = context
-        # A PUB is an XPUB inside (ADR 2); libzmq conflates no XPUB.
+        # The libzmq socket of a PUB is an XPUB (ADR 2), but libzmq conflates no XPUB.
         @publisher = type == PUB && !conflate
         @type = @publisher ? XPUB : type
         @takes_turns = type == REQ || type == REP
@@ -48,14 +48,14 @@ module Godwit
         raise Failed, BusyError if @state == :in_proxy && !in_proxy
       end
 
-      # Runs the block with the lock held, and wakes the waiters at its end if an edge has passed.
-      # Every call of libzmq on the socket is in such a block: the call may consume the edge of
-      # ZMQ_FD that a waiter needs (law 2).
+      # Runs the block with the lock held. Every libzmq call on the socket is in such a block: the
+      # call may consume an edge of ZMQ_FD that a waiter needs. If so, this method wakes the
+      # waiters.
       # @param in_proxy [Boolean] whether the block may run while a proxy uses the socket
       def use(in_proxy: false)
         @lock.synchronize do
           check(in_proxy: in_proxy)
-          waited_on = !@waiting.empty? # a waiter that the block adds has seen all edges
+          waited_on = !@waiting.empty? # a waiter that the block adds needs no edge from before
           begin
             yield
           ensure
@@ -64,10 +64,10 @@ module Godwit
         end
       end
 
-      # @return [Boolean] whether a send or receive without waiters may omit `use` and `begin`
+      # @return [Boolean] whether a send or receive without waiters may skip `use` and `begin`
       def calm? = @calm
 
-      # Ends the count of peers. Each send or receive calls this first; the lock is held.
+      # Ends the count of peers. The slow path calls this method first, with the lock held.
       def begin
         @monitor.stop_counting
         @calm = @state == :open && !@slow_wait.observing?
@@ -78,14 +78,14 @@ module Godwit
         @calm = false
       end
 
-      # Wakes the waiters after a whole message, which changes the state of a REQ or REP without an
-      # edge.
+      # Wakes the waiters after a whole message: it switches a REQ or REP between sending and
+      # receiving, without an edge of ZMQ_FD.
       def settle_turn
         @waiting.wake if @takes_turns
       end
 
-      # Marks the socket as closing and wakes its waiters. The last waiter to depart releases the
-      # socket, since the descriptor's number is reused at once.
+      # Marks the socket as closing and wakes its waiters. They poll its descriptor, whose number is
+      # reused after a close, so the last waiter to depart closes libzmq's socket.
       def close
         raise Failed, ForkedError unless @context.own?
         @lock.synchronize do
@@ -99,7 +99,7 @@ module Godwit
         end
       end
 
-      # Releases the socket after its Socket was collected.
+      # Closes libzmq's socket after the garbage collector has freed the Socket.
       def collected
         @lock.synchronize do
           next if @state == :closed
@@ -108,13 +108,13 @@ module Godwit
         end
       end
 
-      # Releases a closing socket that has no waiters.
+      # Closes libzmq's socket if this socket is closing and has no waiters.
       def release_unused
         return if @state != :closing || @proxy
         release if @waiting.empty? && @monitor.waiting.empty?
       end
 
-      # Replaces libzmq's socket with a new one, without linger. The waiters retry on the new one.
+      # Replaces libzmq's socket, which closes without linger. The waiters retry on the new socket.
       def reopen
         before = @raw
         @monitor.stop_counting
@@ -126,8 +126,8 @@ module Godwit
         before.close(0) unless before.equal?(@raw)
       end
 
-      # From here on only the proxy's loop calls libzmq on the socket. So no thread may wait on it,
-      # except in a Poller, which makes no such call.
+      # After this only the proxy's loop calls libzmq on the socket. So no thread may wait on the
+      # socket, except in a Poller, which makes no libzmq call on it.
       def acquire(proxy)
         use do
           raise Failed, BusyError unless @waiting.waiters.all?(&:polls)
@@ -139,7 +139,8 @@ module Godwit
         end
       end
 
-      # Any thread may use the socket again. A socket that was closed meanwhile is released now.
+      # Any thread may use the socket again. A socket that was closed while the proxy ran closes
+      # now.
       def release_from_proxy
         @lock.synchronize do
           @proxy = nil
@@ -172,7 +173,7 @@ module Godwit
 
       def make
         raw = RawSocket.new(@context, @type)
-        # A SUB has no unsent messages, only subscriptions.
+        # A SUB sends only subscriptions, and no linger is needed for them.
         raw.set(LINGER, (@type == SUB) ? 0 : @context.linger)
         raw.set(XPUB_VERBOSER, 1) if @publisher
         @sender.attach(raw)

@@ -5,8 +5,8 @@ require_relative "../../../peer_counter"
 module Godwit
   module Backend::FFI
     # Receives the events of libzmq's monitor of a socket over a PAIR, for the queue of each Monitor
-    # and for the count of peers. The socket's lock is held. libzmq does not report BIND_FAILED:
-    # its report overwrites the errno of the bind (libzmq 4.3.4).
+    # and for the count of peers. The socket's lock is held. libzmq is not told to report
+    # BIND_FAILED: that report overwrites the errno of the bind (libzmq 4.3.4).
     class SocketMonitor
       INTERVAL = Constants::MONITOR_EVERY / 1000.0
       ZEROS = %i[recv_hwm linger].map { |name| Options.fetch(name).id }.freeze
@@ -15,7 +15,7 @@ module Godwit
         [Backend::FFI.const_get("EVENT_#{name.upcase}"), name]
       end.freeze
 
-      # The count needs no others: events of each attempt to connect would stay in the PAIR.
+      # The events that the count of peers needs. All others would only fill the PAIR's queue.
       COUNTED = PEER_EVENTS.keys.reduce(:|)
 
       attr_reader :waiting
@@ -28,12 +28,12 @@ module Godwit
         @counts = false
       end
 
-      # From the first endpoint on the monitor counts the peers.
+      # The monitor counts peers from the socket's next bind or connect on.
       def count_from_now
         @counts = true
       end
 
-      # @return [Boolean] whether the next bind or connect begins the count
+      # @return [Boolean] whether the next bind or connect begins the count of peers
       def counts? = @counts
 
       def add(listener)
@@ -47,10 +47,10 @@ module Godwit
         end_idle if @handle.state == :open
       end
 
-      # Runs before the first bind or connect: the count would miss an earlier connection.
+      # Runs before the first bind or connect, so that the count misses no connection.
       def start_counting
         return if !@counts || @peers || @handle.publisher?
-        @counts = false # a socket counts once
+        @counts = false # a socket starts the count of its peers only once
         start(COUNTED)
         @peers = PeerCounter.new(@handle.context.io_threads)
         @handle.disturb
@@ -63,25 +63,25 @@ module Godwit
         end_idle
       end
 
-      # @return [Integer, nil] peers now; nil: the monitor does not count them
+      # @return [Integer, nil] the number of peers now; nil: the monitor does not count them
       def count
         return unless @peers
-        # A bound SUB subscribes at its new peer when libzmq next runs on this thread: now.
+        # libzmq sends a bound SUB's subscriptions to a new peer in the next call on it: `events`.
         @handle.raw.events if drain
-        (@handle.type == STREAM) ? @peers.open : @peers.established # raw TCP has no handshake
+        (@handle.type == STREAM) ? @peers.open : @peers.established # raw TCP has no ZMTP handshake
       end
 
       # Reads all events in the PAIR.
       def drain
         return false if @pair.nil? || @ended
-        came = true # an error also consumes the edge
+        came = true # drain_pair consumes the edge also if it raises
         came = drain_pair
       ensure
         # This drain consumed the edge that the other waiters need.
         @waiting.wake if came
       end
 
-      # Drains the PAIR now and then: it has no limit, and perhaps no thread reads the events.
+      # Drains the PAIR at times: its queue has no limit, and perhaps no thread reads the events.
       def drain_at_times
         return unless @pair
         now = Runtime.now
@@ -92,7 +92,7 @@ module Godwit
         nil
       end
 
-      # Gives the monitors the last events before their socket closes.
+      # Gives the last events to the Monitors before the socket closes.
       def end
         finish(@handle.raw) if @pair && !@ended
         @ended = true
@@ -111,8 +111,8 @@ module Godwit
         @pair = @frame = nil
       end
 
-      # Observes the new socket of a recreated REQ; its monitors do not end. The new socket has no
-      # endpoint yet, so no event is missed.
+      # Observes the new libzmq socket of a recreated REQ, for the same listeners. The new socket
+      # has no endpoint yet, so no event is missed.
       def move(before)
         return unless @pair
         pair = @pair
@@ -129,7 +129,7 @@ module Godwit
       end
 
       def bind_failed(endpoint, error)
-        # libzmq reports no failure in these cases.
+        # In these cases libzmq itself reports no BIND_FAILED either.
         return if @pair.nil? || error == ETERM || endpoint.start_with?("inproc:")
         drain # the listeners get the earlier events first
         report(EVENT_BIND_FAILED, error, endpoint)
@@ -138,7 +138,7 @@ module Godwit
 
       private
 
-      # Makes libzmq report these events. A PAIR that gets fewer ends: it served the count alone.
+      # Makes libzmq report these events. A PAIR with fewer served only the count, and is replaced.
       def start(events)
         return if @pair && @events.allbits?(events)
         @frame ||= Zmq.new_message
@@ -154,7 +154,7 @@ module Godwit
         end
       end
 
-      # libzmq would wait at a full PAIR. So the PAIR has no limit, which is set before it connects.
+      # libzmq would block at a full PAIR: before it connects, its high-water mark is set to 0.
       def connect(events)
         pair = RawSocket.new(@handle.context, PAIR)
         endpoint = "inproc://godwit.ffi.monitor.#{pair.address}"
@@ -185,7 +185,7 @@ module Godwit
         came = false
         while (first = frame(pair))
           came = true
-          # libzmq has all frames of an event with the first.
+          # When libzmq has the first frame of an event, it has all its frames.
           event, value = first.unpack("SL")
           endpoint = frame(pair) if Zmq.zmq_msg_more(@frame) == 1
           report(event, value, endpoint || "") if value

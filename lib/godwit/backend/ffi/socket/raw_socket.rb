@@ -6,7 +6,7 @@ module Godwit
     class RawSocket
       EVENTS, FD = %i[events zmq_fd].map { |name| Options.fetch(name).id }
       FORMATS = {int: "i", int64: "q", uint64: "Q"}.freeze
-      BUFFER = 1024 # bytes of a buffer for the longest text
+      BUFFER = 1024 # bytes of the buffer for an option's text
 
       attr_reader :pointer
       # @return [Integer] the pointer as a number, which FFI passes faster
@@ -24,7 +24,7 @@ module Godwit
         Zmq.zmq_close(@pointer) if @pointer && !made
       end
 
-      # The events of the socket. This call makes libzmq empty the socket's mailbox too.
+      # Reads ZMQ_EVENTS. This call also makes libzmq empty the socket's mailbox.
       def events = get(EVENTS)
 
       def get(id)
@@ -54,19 +54,19 @@ module Godwit
         -[repeated { Zmq.zmq_send(@pointer, bytes, bytes.bytesize, flags | DONTWAIT) }, 0].min
       end
 
-      # Ends a cut message with empty frames.
+      # Completes a cut message with empty frames.
       def push_rest(remaining)
         remaining.downto(1) { |more| send_bytes("", (more > 1) ? SNDMORE : 0) }
       end
 
-      # @return [Boolean] whether ZMQ_FD was written or read since the last call
+      # @return [Boolean] whether ZMQ_FD was written or read since the last call of this method
       def edge_passed?
         LibC.edge?(@edges ||= LibC.edges_of(@fd))
       rescue Failed
         true # no descriptor is free for the epoll
       end
 
-      # @param linger [Integer, nil] ms; nil: the socket's own
+      # @param linger [Integer, nil] ms; nil: the linger that the socket has
       def close(linger = nil)
         set(Options.fetch(:linger).id, linger) if linger
       rescue Failed

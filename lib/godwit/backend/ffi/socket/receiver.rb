@@ -4,7 +4,7 @@ module Godwit
   module Backend::FFI
     # Receives whole messages. The socket's lock is held.
     class SocketReceiver
-      RETAINED = 1024 # bytes of the last message that may stay in memory
+      RETAINED = 1024 # bytes: a longer frame's memory is freed at once
       RECEIVE_MORE = Options.fetch(:recv_more).id
 
       attr_accessor :timeout # ms: the socket's `recv_timeout`
@@ -58,7 +58,7 @@ module Godwit
         message_of(size, frames).tap { @handle.settle_turn }
       end
 
-      # @return [Array] up to `wanted` messages, or frames of whole messages; or AGAIN
+      # @return [Array] up to `wanted` messages; or the Frames of whole messages; or AGAIN
       # @raise [Failed] only if no message was received
       def try_many(wanted, frames)
         message = try(frames)
@@ -68,7 +68,7 @@ module Godwit
         bytes = 0
         while batch.size < wanted && bytes < Constants::BATCH_BYTES
           size = Zmq.receive(@incoming_address, @address, DONTWAIT)
-          break if size < 0 # the next call raises the error
+          break if size < 0 # no message, or an error that the next call raises
           bytes += size
           message = message_of(size, frames)
           (frames && message.is_a?(Array)) ? batch.concat(message) : batch << message

@@ -11,7 +11,7 @@ module Godwit
       attr_accessor :timeout # ms: the socket's `send_timeout`
       # @return [Boolean] whether the socket conflates: its messages have one frame
       attr_writer :single
-      # @return [Integer] live subscriptions of a PUB
+      # @return [Integer] number of the subscriptions that a PUB's peers have now
       attr_reader :subscriptions
 
       def initialize(handle)
@@ -20,7 +20,7 @@ module Godwit
         @waiters = handle.waiting.waiters
         @publisher = handle.publisher?
         @type = handle.type
-        @named = NAMED.include?(@type) # a NAMED type refuses a String
+        @named = NAMED.include?(@type) # these types send no single String
         @simple = !@named && !@publisher && @type != REQ
         @timeout = -1
         @single = false
@@ -34,7 +34,7 @@ module Godwit
         @subscriptions = @drained = 0
       end
 
-      # @return [Boolean] whether a REQ's message was cut in the middle: recreate the REQ
+      # @return [Boolean] whether a REQ's message was cut: the REQ must be recreated
       def cut? = @cut
 
       # The fast path, for a String on an open socket without waiters. An interrupt comes before or
@@ -50,7 +50,7 @@ module Godwit
         @mutex.unlock if locked
       end
 
-      # Each send calls this method first. A PUB drains its subscriptions now and then.
+      # A send of the slow path calls this first. A PUB drains its subscriptions at times.
       def begin
         @handle.begin
         return unless @publisher
@@ -71,11 +71,11 @@ module Godwit
       end
 
       # Calls libzmq once for each frame, without a wait.
-      # @return [Integer] 0, or an errno; EAGAIN with nothing of the message sent
+      # @return [Integer] 0, or an errno; after EAGAIN no frame of the message is sent
       def try(message)
         error = try_frames(message)
         return error unless error == EAGAIN && !cut?
-        # A send does not always empty libzmq's mailbox, which a wait requires; this read does.
+        # A wait requires that libzmq's mailbox is empty. A send may not empty it; this read does.
         @raw.events
         try_frames(message)
       end
@@ -95,7 +95,7 @@ module Godwit
         index
       end
 
-      # Counts the subscriptions among the messages that peers send up to a PUB, and drops all.
+      # Counts the subscriptions among the messages that a PUB's peers send, and drops the messages.
       # @return [Integer] the errno that ended the drain: EAGAIN when no message remains
       def drain_subscriptions
         before = @subscriptions
@@ -146,7 +146,7 @@ module Godwit
         end
       end
 
-      # @return [Array(Integer, Integer)] an errno or 0, and how many frames were tried
+      # @return [Array(Integer, Integer)] an errno or 0, and the number of frames that were tried
       def send_frames(frames)
         error = tried = 0
         while error.zero? && tried < frames.size

@@ -3,7 +3,7 @@
 module Godwit
   module Backend::FFI
     # Decides when a slow wait of a socket is diagnosed (Socket#_diagnose). The first call after a
-    # wait that got its message ends the diagnosis (Socket#_end_diagnosis).
+    # wait that succeeded ends the diagnosis (Socket#_end_diagnosis).
     class SlowWait
       SLOW = Constants::SLOW_WAIT / 1000.0
 
@@ -11,12 +11,12 @@ module Godwit
         @reported_endless = @observing = @fruitless = false
       end
 
-      # @return [Float, nil] when a wait that begins now is diagnosed; nil: never
+      # @return [Float, nil] the time when a wait that begins now is diagnosed; nil: never
       def begin(deadline)
         Runtime.now + SLOW if deadline != 0 && (deadline || !@reported_endless)
       end
 
-      # @return [Float, nil] when the wait is diagnosed again
+      # @return [Float, nil] the time when the same wait is diagnosed again; nil: never
       def report(socket, deadline)
         @reported_endless = true if deadline.nil?
         @observing = true if socket.__send__(:_diagnose, !deadline.nil?)
@@ -30,7 +30,7 @@ module Godwit
 
       def observing? = @observing
 
-      # @return [Boolean] whether the call has to end the diagnosis
+      # @return [Boolean] whether the present call has to end the diagnosis
       def over?
         return false unless @observing
         @observing = @fruitless

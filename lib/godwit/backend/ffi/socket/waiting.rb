@@ -36,8 +36,8 @@ module Godwit
 
       # Calls the block, and waits between two calls, until the block gives something other than
       # AGAIN or time is up. A block that gives AGAIN has emptied libzmq's mailbox (ADR 1).
-      # @param events [Integer] that the thread waits for; 0: peers
-      # @param socket [Socket, nil] that diagnoses a slow wait
+      # @param events [Integer] what the thread waits for: READABLE, WRITABLE, 0 for peers
+      # @param socket [Socket, nil] the Socket whose slow wait is diagnosed; nil: no diagnosis
       # @param in_proxy [Boolean] whether the thread may wait while a proxy uses the socket
       def attempt(deadline, events, socket: nil, in_proxy: false)
         slow_at = @handle.slow_wait.begin(deadline) if socket
