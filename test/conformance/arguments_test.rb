@@ -64,7 +64,7 @@ class ArgumentsTest < Conformance::Case
     pull = open_socket(:PULL, bind_to_device: "godwit-none")
     error = assert_raises(SystemCallError) { pull.bind("tcp://127.0.0.1:*") }
     assert_kind_of Godwit::Error, error
-    # Only a privileged user may choose a device; others get EPERM.
+    # Only a privileged user may bind to a network device. For other users bind raises EPERM.
     return assert_kind_of(Errno::EPERM, error) unless error.is_a?(Errno::ENODEV)
     assert_instance_of Godwit::InterfaceError, error
     assert_match(/bind_to_device: "godwit-none"/, error.message)
@@ -83,7 +83,7 @@ class ArgumentsTest < Conformance::Case
     end
     assert_equal ["#<Godwit::Message>", ["x"]],
       [Godwit::Message.allocate.inspect, Godwit::Message.allocate.push("x").to_a]
-    return if ENV["GODWIT_TEST_TYPES"] # type checks read variables that initialize sets
+    return if ENV["GODWIT_TEST_TYPES"] # RBS type checks read variables of initialize
     socket = Godwit::PULL.allocate
     assert_equal [nil, nil, []], [socket.last_endpoint, socket.port, socket.endpoints]
     assert_raises(Godwit::ClosedError) { Godwit::Context.allocate.socket(:PULL) }

@@ -11,7 +11,7 @@ module Conformance
     include Plain::Helpers
 
     # Asserts an error of exactly this class, whose message names the fix.
-    # @param says [Regexp] the text that its message must hold
+    # @param says [Regexp] pattern that the message must match
     # @return [Exception]
     def assert_named(klass, says, operation: nil)
       error = assert_raises(klass, says.inspect) { yield }
@@ -46,7 +46,7 @@ module Conformance
 
     # Repeats the request until it has reached the server, which sends no reply. On a busy machine
     # the time-out may come before libzmq has sent the request, which is then lost.
-    # @return [String, Array<String>] the request, as the server got it
+    # @return [String, Array<String>] the request that the server received
     def ask_without_reply(client, server, request, timeout: 0.2)
       eventually("no request arrived", deadline: 15) do
         assert_raises(Godwit::TimeoutError) { client.request(request, timeout: timeout) }

@@ -3,8 +3,8 @@
 require_relative "case"
 require_relative "authenticated"
 
-# Blocks of rules: their allowed results, and the client's reply when a block raises, is slow or
-# ends its thread.
+# Blocks of rules: their allowed results, and the reply that a client gets when the block raises, is
+# slow or ends its thread.
 class AuthBlocksTest < Conformance::Case
   include Conformance::Authenticated
 
@@ -55,7 +55,7 @@ class AuthBlocksTest < Conformance::Case
     said = warnings do
       2.times { failures.each_key { |name| assert_equal LATER, asked(name), name } }
       assert_equal [200, "anna"], asked("anna")
-      # The warning of an ended thread comes before the decision.
+      # The Auth warns of an ended thread before it reports the decision.
       found = Array.new(2 * failures.size + 1) { decision }
     end
     assert_equal [300, false, "its block raised NoMethodError", true],
@@ -77,7 +77,7 @@ class AuthBlocksTest < Conformance::Case
     assert_equal ["slow", 300], reply
     held << "too late"
     assert_equal "its block takes too long", decision.reason
-    # The only worker is free again. On a busy machine the block for anna may also take too long.
+    # The only worker is idle again. On a busy machine the block for anna may also take too long.
     eventually { asked("anna") == [200, "anna"] }
     ask("end")
     assert_equal "end", reply.first, "the late answer is not sent"
@@ -233,7 +233,7 @@ class AuthBlocksTest < Conformance::Case
         2.times do
           3.times { |number| assert_equal LATER, asked(number.to_s) }
           3.times { decision }
-          zap # the reply comes after the warnings
+          zap # the decision about this request comes after the warnings
           decision
           clock.advance(1.1)
         end

@@ -13,7 +13,7 @@ class AuthQueueTest < Conformance::Case
   def begun = @begun ||= Thread::Queue.new
   def held = @held ||= Thread::Queue.new
 
-  # Sets a rule whose block waits until the test's end when the name begins with "slow".
+  # Sets a rule whose block waits for `held` when the client's name begins with "slow".
   def rule(**options)
     begun, held = self.begun, self.held
     auth(**options).plain do |name, _, _|
@@ -28,7 +28,7 @@ class AuthQueueTest < Conformance::Case
     super
   end
 
-  # While the only worker is busy, sends requests of two clients at `one` and a third at `other`.
+  # While the only worker is busy, sends requests of clients 1 and 2 at address `one`, 3 at `other`.
   # @return [Array<String>] the names in the order in which their blocks began
   def order(one, other)
     ask("slow", address: "10.9.9.9")
@@ -42,8 +42,8 @@ class AuthQueueTest < Conformance::Case
 
   def next_begun = ended(in_thread { begun.pop })
 
-  # Waits until the Auth has received all requests of {ask}: it replies without a worker to this
-  # later request from the same socket.
+  # Waits until the Auth has received all requests of {ask}. The Auth replies without a worker to
+  # this later request from the same socket.
   def all_received
     @asking.send(["", "1.0", "all", "", "127.0.0.1", "", "NULL"])
     assert_equal "all", reply.first
@@ -70,17 +70,17 @@ class AuthQueueTest < Conformance::Case
     assert_equal "slow b1", next_begun
     ask("c1", address: "127.0.0.3")
     all_received
-    held << nil # ends a block of address a or b, whose next client comes after c1
+    held << nil # ends a block; c1 comes before a3, since only c1's address has no worker
     assert_equal "c1", next_begun
   end
 
   # When the block for a1 ends, the block for b2 can begin, and the last worker is free for a2.
   def test_the_end_of_one_block_may_let_two_begin
     begun, held, first = self.begun, self.held, Thread::Queue.new
-    auth(workers: 3).on_decision # a decision would also wake a worker
+    auth(workers: 3).on_decision # no block: reports of decisions would also wake a worker
     auth.plain { |name, _, _| begun << name && ((name == "a1") ? first : held).pop }
     3.times { |number| ask("x", address: "10.0.0.#{number}") && next_begun }
-    3.times { (held << nil) && reply } # three workers are idle
+    3.times { (held << nil) && reply } # now three workers are idle
     {"a1" => "127.0.0.1", "b1" => NEIGHBOUR}.each do |name, address|
       ask(name, address: address)
       assert_equal name, next_begun
@@ -130,7 +130,7 @@ class AuthQueueTest < Conformance::Case
   def test_clients_whose_time_is_over_leave_the_queue
     rule(workers: 1, timeout: 0.1)
     said = warnings do
-      nil until ask("slow") && reply && !begun.empty? # the worker may not begin in time
+      nil until ask("slow") && reply && !begun.empty? # the time-out may precede the block
       2.times do
         (MOST / 2 + 1).times { |number| ask(number.to_s) }
         (MOST / 2 + 1).times { assert_equal 300, reply.last }

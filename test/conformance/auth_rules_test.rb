@@ -3,7 +3,7 @@
 require_relative "case"
 require_relative "authenticated"
 
-# Which rule decides, and what rule methods refuse. The tests send requests as libzmq does (RFC 27).
+# Which rule decides, and which arguments rule methods refuse. The tests send ZAP requests (RFC 27).
 class AuthRulesTest < Conformance::Case
   include Conformance::Authenticated
 
@@ -181,7 +181,7 @@ class AuthRulesTest < Conformance::Case
     assert_nil heard.pop.pid
   end
 
-  # After the error of a rule method, the earlier rules stay in force.
+  # When a rule method raises, the earlier rules stay in force.
   def test_rule_methods_check_their_arguments
     pair = keypair
     auth.curve(keys: {"anna" => pair.public_key}).plain(users: {"anna" => "secret"})

@@ -73,7 +73,7 @@ class AuthTest < Conformance::Case
     waiting = in_thread { anna(rep).send("who am I?").recv(timeout: PATIENCE) }
     monitor = own(rep.monitor(:handshake_failed_no_detail))
     monitor.next_event(timeout: PATIENCE)
-    auth # without a rule
+    auth # has no rule yet
     assert_equal 300, decision.status
     auth.curve(keys: {"anna" => @anna.public_key})
     assert_equal "anna", ended(waiting)
@@ -130,7 +130,7 @@ class AuthTest < Conformance::Case
     assert_equal "x", who(anna(rep))
   end
 
-  # Two failed handshakes show that the server sends no reply.
+  # The server refuses the client without a reply. The client tries again, so two handshakes fail.
   def assert_refused_by_silence(rep)
     monitor = own(rep.monitor(:handshake_failed_no_detail, :handshake_succeeded))
     socket = anna(rep, linger: 0.02)

@@ -5,7 +5,7 @@ module Conformance
   # test waits for a decision to know that the Auth has refused a client.
   module Authenticated
     ZAP = "inproc://zeromq.zap.01"
-    PATIENCE = 20 # seconds
+    PATIENCE = 20 # seconds that a wait may take
 
     def setup
       super
@@ -25,7 +25,7 @@ module Conformance
       auth.on_decision { |decision| queue << decision }
     end
 
-    # @return [Thread::Queue] gets each {Godwit::Auth::Decision}
+    # @return [Thread::Queue] queue of each {Godwit::Auth::Decision} of the Auth
     def decisions = @decisions ||= Thread::Queue.new
 
     # @return [Godwit::Auth::Decision] the Auth's next decision
@@ -54,7 +54,7 @@ module Conformance
     # @return [String] the user id that the server sees for the client
     def who(client) = client.request("who am I?", timeout: PATIENCE)
 
-    # Sends the Auth a request about a PLAIN client, as libzmq does. Waits for no reply.
+    # Sends the Auth a request about a PLAIN client, as libzmq does. Does not wait for the reply.
     def ask(name, address: "127.0.0.1")
       (@asking ||= open_socket(:DEALER).connect(ZAP)).send(
         ["", "1.0", name, "", address, "", "PLAIN", name, "Swordfish"]

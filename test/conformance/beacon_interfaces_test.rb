@@ -22,7 +22,7 @@ class BeaconInterfacesTest < NetworkCase
     receiver = open_beacon.subscribe
     directed = UDPSocket.new
     %i[REUSEADDR REUSEPORT].each { |name| directed.setsockopt(:SOCKET, name, true) }
-    directed.bind("10.77.0.255", port) # receives nothing that was sent to 255.255.255.255
+    directed.bind("10.77.0.255", port) # gets nothing that is sent to 255.255.255.255
     ["10.77.0.50", HERE].each do |address|
       beacon = open_beacon(interface: address, interval: 3600).publish(address)
       assert_equal [address, address], receiver.recv(timeout: 10)

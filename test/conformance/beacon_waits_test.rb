@@ -54,7 +54,7 @@ class BeaconWaitsTest < NetworkCase
     assert_same beacon, beacon.wait_sent(beacon.sent + 20, timeout: 20)
     stop = true
     flood.join
-    # For a moment the queue has six: a new beacon is added before the oldest is dropped.
+    # For a moment the queue has six beacons: the new one is added before the oldest is dropped.
     eventually { received_beacons(beacon).size == 5 }
   end
 
@@ -65,7 +65,7 @@ class BeaconWaitsTest < NetworkCase
     eventually("the threads of dropped Beacons live on", deadline: 20) do
       Thread.new { Array.new(1000) { Object.new } }.join
       GC.start
-      (beacon_threads - before).size <= 1 # the stack may reference one Beacon
+      (beacon_threads - before).size <= 1 # the machine stack may still reference a Beacon
     end
     assert_operator beacon_threads.size, :<=, before.size + 1
   end

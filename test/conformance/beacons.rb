@@ -8,7 +8,7 @@ module Conformance
   module Beacons
     HERE = NetworkCase::Network::HERE
 
-    # Each call that waits.
+    # The Beacon's methods that wait, by the name that the tests print.
     WAITS = {
       "Beacon recv" => ->(beacon) { beacon.recv },
       "Beacon each" => ->(beacon) { beacon.each { |_, payload| raise payload } },
@@ -39,7 +39,7 @@ module Conformance
     # The condition variable that a beacon's readers wait on, for until_waiting.
     def readers_of(beacon) = count_waiters(beacon.instance_variable_get(:@thread), :@changed)
 
-    # @return [Thread::Queue] gets an entry for each datagram that the beacon's thread has handled
+    # @return [Thread::Queue] gets an entry after the beacon's thread has processed a datagram
     def dealt_with(beacon)
       Thread::Queue.new.tap do |queue|
         beacon.instance_variable_get(:@thread)

@@ -4,7 +4,7 @@ require "test_helper"
 require_relative "assertions"
 
 module Conformance
-  # A test of the public API, with the short forms of what it asserts.
+  # A test of the public API, with the assertions of Assertions.
   class Case < Godwit::TestCase
     include Assertions
   end

@@ -37,7 +37,7 @@ class ConstructorsTest < Conformance::Case
       ZeroDivisionError => -> { Godwit::PAIR.bind("tcp://*:*", context: small) { 1 / 0 } }
     }
     bad.delete(Godwit::UnsupportedError) if Godwit.has?(:draft)
-    GC.disable # the collector would close the open socket
+    GC.disable # GC would close a socket that a constructor left open
     5.times { bad.each { |klass, call| assert_raises(klass, &call) } }
     catch(:out) { Godwit::PAIR.new(context: small) { throw :out } }
     # The context has room for 40 sockets again when libzmq has freed the closed ones.
@@ -80,7 +80,7 @@ class ConstructorsTest < Conformance::Case
 
   test "close waits for the sockets' own linger, and only for sent messages" do
     nobody = "tcp://127.0.0.1:#{free_port}"
-    # libzmq counts linger in whole milliseconds from the start of the current millisecond.
+    # libzmq counts linger from the start of the current millisecond: 100 ms may end after 99 ms.
     {nil => 0, 0 => 0, 0.1 => 0.099}.each do |linger, least|
       one = own(Godwit::Context.new(linger: 2 * HANG))
       push = own(one.socket(:PUSH))

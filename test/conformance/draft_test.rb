@@ -6,7 +6,7 @@
 
 require_relative "case"
 
-# On a libzmq without drafts Godwit refuses each draft type; on one with drafts the types work.
+# On a libzmq without drafts Godwit refuses each draft type. On a libzmq with drafts the types work.
 # bin/test runs this file on both.
 class DraftTest < Conformance::Case
   test "the stage for drafts has a libzmq with drafts" do

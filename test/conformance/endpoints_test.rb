@@ -5,8 +5,8 @@
 
 require_relative "case"
 
-# Endpoints beyond plain/endpoints.rb, and endpoints that the system refuses. Each error names the
-# fix, and leaves the socket unchanged.
+# Endpoints that plain/endpoints.rb does not test, and endpoints that the system refuses. Each error
+# names the fix, and leaves the socket unchanged.
 class EndpointsTest < Conformance::Case
   def assert_joined(bound, connected)
     assert_flows(connected, bound, "up")
@@ -84,7 +84,7 @@ class EndpointsTest < Conformance::Case
     assert_joined bound, open_socket(:DEALER).connect("tcp://127.0.0.1:0;127.0.0.1:#{bound.port}")
   end
 
-  # Uses a pair with a message in transit: the message must still arrive after the block.
+  # Yields a pair that has a message in transit. The message must still arrive after the block.
   def unharmed
     pull, push = connected_pair(:PULL, :PUSH)
     push << "accepted before"

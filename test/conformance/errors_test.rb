@@ -8,7 +8,7 @@ class ErrorsTest < Conformance::Case
   Reply = Godwit::ErrorReply
   PAGE = File.read(File.expand_path("../../docs/error-replies.md", __dir__))
 
-  # Errno and operation, untested in plain/ => class and parent of the error, retriable or not.
+  # Errno and operation that plain/ does not test => the error's class and parent; is it retriable?
   {
     [Errno::ENOTSOCK, :send] => [Godwit::ClosedError, IOError, false],
     [Errno::EINVAL, :send] => [Godwit::SystemError, Errno::EINVAL, false],
@@ -123,7 +123,7 @@ class ErrorsTest < Conformance::Case
     end
   end
 
-  # The middle server requests from the last server; the client gets the last server's error.
+  # The middle server sends requests to the last server. The client gets the last server's error.
   test "a chosen error is sent without a warning, through several servers" do
     last = open_socket(:REP).bind(endpoint_for(:inproc))
     middle = open_socket(:REP).bind(endpoint_for(:inproc))

@@ -50,7 +50,7 @@ class FormatsTest < Conformance::Case
     assert_nil open_socket(:PAIR).format
   end
 
-  # The bundle does not include the gem msgpack.
+  # The Gemfile does not list msgpack, so the gem may be absent.
   test "msgpack works where its gem is, and elsewhere the error names it" do
     if Gem::Specification.find_all_by_name("msgpack").any?
       one, other = pair(:PAIR, :PAIR, format: :msgpack)

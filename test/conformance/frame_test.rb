@@ -50,7 +50,7 @@ class FrameTest < Conformance::Case
     assert_equal "", Godwit::Frame.new("").byteslice(0, 1)
   end
 
-  # The close of a frame of this size releases its memory, unless a slice holds the memory.
+  # Closing a frame of this size frees its memory, unless a slice retains that memory.
   test "a slice outlives its frame" do
     assert_equal "z" * (1 << 20), assert_child(run_child(<<~RUBY)).stdout
       require "godwit"

@@ -4,8 +4,8 @@
 
 require_relative "case"
 
-# The option `use_fd` takes a listening descriptor. libzmq ends the process on a bad one, so a child
-# process tries bad ones.
+# The option `use_fd` accepts a listening descriptor. libzmq ends the process on an invalid one, so
+# a child process tries invalid descriptors.
 class GivenDescriptorTest < Conformance::Case
   def setup
     super

@@ -2,7 +2,7 @@
 
 require_relative "case"
 
-# Godwit.socket in one process. Forks: test/process/after_fork_test.rb.
+# Godwit.socket in one process. test/process/after_fork_test.rb tests it in forked children.
 class LazySocketTest < Conformance::Case
   def lazy(type = :PUSH)
     own(Godwit.socket do
@@ -57,7 +57,7 @@ class LazySocketTest < Conformance::Case
     assert_raises(Godwit::ClosedError) { used.send("x") }
     assert_equal 1, @opened
 
-    # The block closes the lazy socket that is being opened.
+    # The block closes the lazy socket, which waits for the block's result.
     late = Godwit.socket { open_socket(:PUSH).tap { |one| (socket = one) && late.close } }
     assert_raises(Godwit::ClosedError) { late << "x" }
     assert_predicate socket, :closed?

@@ -4,9 +4,9 @@
 
 require_relative "case"
 
-# Too many sockets or descriptors cause an error, and do not end the process.
+# Too many sockets or descriptors cause an error. They do not end the process.
 class LimitsTest < Conformance::Case
-  LIMIT = (RUBY_ENGINE == "jruby") ? 200 : 40 # descriptors; Java itself has many open
+  LIMIT = (RUBY_ENGINE == "jruby") ? 200 : 40 # open descriptors; Java opens many
 
   test "max_sockets: counts the user's sockets, not sockets that Godwit opens internally" do
     small = own(Godwit::Context.new(max_sockets: 4))
@@ -14,8 +14,8 @@ class LimitsTest < Conformance::Case
     sockets.each { |pull| assert_flows(open_socket(:PUSH).connect(pull.last_endpoint), pull) }
   end
 
-  # Runs in a child with a limit of descriptors. A call that lacks a descriptor must raise, and the
-  # process must end normally. The gate tries some limits from 0 to 40, `--full` tries all.
+  # A child with a limit of open descriptors runs this. A call that lacks a descriptor must raise,
+  # and the child must end normally. bin/test tries every fourth limit up to 40, `--full` each.
   LOW = <<~RUBY
     require "godwit"
     require "json"

@@ -104,7 +104,7 @@ class LoopTest < Conformance::Case
     assert_equal %w[x y], @log
   end
 
-  # ---- from elsewhere ----
+  # ---- calls by other threads and fibers ----
 
   {"thread" => :in_thread, "fiber" => :fiber}.each do |name, start|
     test "objects that other threads register, make, cancel and post reach a waiting #{name}" do

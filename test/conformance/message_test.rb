@@ -72,7 +72,7 @@ class MessageTest < Conformance::Case
   test "decode refuses a truncated message and an object that is no String" do
     whole = build("a", "d" * 300).encode
     (1...whole.bytesize).each do |size|
-      next if size == 2 # that slice is one whole frame
+      next if size == 2 # the first 2 bytes are a whole encoded frame
       assert_named(Godwit::MessageError, /not an encoded message/, operation: :decode) do
         Godwit::Message.decode(whole.byteslice(0, size))
       end

@@ -2,7 +2,7 @@
 
 require_relative "case"
 
-# Further tests of send, recv and similar methods; most are in plain/.
+# Tests of send, recv and similar methods that plain/ does not have.
 class MessagingTest < Conformance::Case
   under_gc_stress
 
@@ -77,7 +77,7 @@ class MessagingTest < Conformance::Case
     assert_same pull, pull.each { flunk }
   end
 
-  # A PUSH that has room for five messages.
+  # A PULL and a PUSH. Their queues have room for five messages.
   def narrow = pair(bind_options: {recv_hwm: 2}, connect_options: {send_hwm: 3})
 
   test "send_many sends more than one crossing takes, and waits for room in between" do

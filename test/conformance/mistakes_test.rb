@@ -2,7 +2,7 @@
 
 require "test_helper"
 
-# Calls that beginners get wrong, and the error's text that names the fix.
+# Calls that beginners get wrong. The text of each error names the fix.
 class MistakesTest < Godwit::TestCase
   KEYS = "(docs/options.md lists them, and so does Godwit::Options::%s.keys)"
   FORMAT = "give the socket format: :json; send then takes a value, and recv gives it"
@@ -81,7 +81,7 @@ class MistakesTest < Godwit::TestCase
     assert_equal [socket], [*socket]
     assert_equal [socket], [socket].flatten
     refute_respond_to socket, :send_string
-    refute_respond_to socket, :to_io # with to_io, IO.select would hang although messages wait
+    refute_respond_to socket, :to_io # with to_io, IO.select would miss queued messages
   end
 
   test "a ROUTER takes no routing id alone" do
@@ -107,6 +107,6 @@ class MistakesTest < Godwit::TestCase
     assert_equal "bind #{path}: Address already in use (a socket of another process is bound " \
       "there: end that process, or use another path)", error.message
     child.finish
-    2.times { open_socket(:PULL).bind(path) } # the path of an ended process, then of this one
+    2.times { open_socket(:PULL).bind(path) } # replaces the child's file, then this process's
   end
 end

@@ -4,7 +4,7 @@
 
 require_relative "case"
 
-# Misuse of sockets beyond plain/misuse.rb.
+# Misuse of sockets that plain/misuse.rb does not test.
 class MisuseTest < Conformance::Case
   under_gc_stress
 

@@ -12,7 +12,7 @@ class MonitorFormsTest < Conformance::Case
   Monitor = Godwit::Monitor
   Event = Godwit::Monitor::Event
 
-  # ---- forms ----
+  # ---- methods that read events ----
 
   test "it is enumerable" do
     pull, monitor = monitored(:PULL)
@@ -60,7 +60,7 @@ class MonitorFormsTest < Conformance::Case
     assert_empty reported
   end
 
-  # ---- the end ----
+  # ---- the end of a monitor ----
 
   test "after the socket's close remaining events are returned, then the monitor is closed" do
     pull, monitor = monitored(:PULL)
@@ -198,7 +198,7 @@ if Godwit.has?(:draft)
       pull.recv(timeout: 5)
       stats = eventually do
         assert_same monitor, monitor.pipes_stats
-        pull.events # libzmq handles the request in the socket's next call
+        pull.events # libzmq processes the request in this call
         event = monitor.recv_nonblock(exception: false)
         event if event != :wait_readable && event.name == :pipes_stats
       end

@@ -165,7 +165,7 @@ class MonitorTest < Conformance::Case
     pull, theirs = monitored(:PULL)
     pull.connect(push.last_endpoint)
     until_event(theirs, :handshake_succeeded)
-    # The same I/O thread handled the earlier handshake before this message.
+    # The I/O thread completed the PULL's handshake before it transferred this message.
     assert_flows(*connected_pair(:DEALER, :DEALER))
     own_monitor(push.monitor)
     assert_same push, push.wait_connected(timeout: 30)
@@ -251,7 +251,7 @@ class MonitorTest < Conformance::Case
 
   private
 
-  # A PULL whose clients the block accepts or refuses by PLAIN.
+  # A PULL with PLAIN, and its Monitor. The block replies to ZAP requests about the clients.
   def guarded(&answer)
     guard = open_socket(:REP).bind("inproc://zeromq.zap.01")
     in_thread { guard.serve(&answer) }

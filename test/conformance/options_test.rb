@@ -4,8 +4,8 @@
 
 require_relative "../test_helper"
 
-# Each option of api/options.yml: its default, values that a socket takes and returns, values that
-# it refuses. One test for each option; also Option objects without a socket.
+# Each option of api/options.yml has a test: its default, values that a socket accepts and returns,
+# and values that a socket refuses. Other tests use Option objects without a socket.
 class OptionsTest < Godwit::TestCase
   OPTIONS = Godwit::Options
   STABLE = %i[PAIR PUB SUB REQ REP DEALER ROUTER PULL PUSH XPUB XSUB STREAM].freeze
@@ -18,7 +18,7 @@ class OptionsTest < Godwit::TestCase
     thread_affinity_remove: [], max_sockets: [1, 2, 1023], thread_affinity_add: [0]
   }.freeze
 
-  # Values that the option takes, and that `get` returns.
+  # Values that the option accepts, and that `get` returns.
   def self.samples(option)
     given = SAMPLES[option.name]
     return given if given
@@ -154,7 +154,7 @@ class OptionsTest < Godwit::TestCase
   end
 
   OPTIONS::SOCKET.each_value do |option|
-    next if option.by_hand? && option.writable? # (un)subscribe: other tests call the methods
+    next if option.by_hand? && option.writable? # e.g. subscribe: other tests call the methods
 
     define_method(:"test_socket_option_#{option.name}") do
       not_on :ffi, "it has no use_fd" if option.name == :use_fd

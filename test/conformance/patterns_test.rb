@@ -5,8 +5,8 @@
 
 require_relative "case"
 
-# Patterns beyond plain/patterns.rb: senders that wait in a thread, and behaviour that Godwit adds
-# to a type. A PUB is an XPUB of libzmq.
+# Tests that plain/patterns.rb does not have: senders that wait in a thread, and behaviour that
+# Godwit adds to a socket type. Godwit's PUB is an XPUB of libzmq.
 class PatternsTest < Conformance::Case
   test "a PUB drops for a subscriber that is full, and others still get all" do
     pub = open_socket(:PUB, send_hwm: 10).bind(endpoint_for(:inproc))
@@ -41,7 +41,7 @@ class PatternsTest < Conformance::Case
     assert_flows(xpub, sub)
   end
 
-  # After a later change libzmq 4.3 may use freed memory of pipes, or let a sender wait for ever.
+  # After a later change libzmq 4.3 may use freed memory of pipes, or a sender may wait for ever.
   each_transport "a high-water mark is fixed by the first bind or connect" do |transport|
     push = open_socket(:PUSH, send_hwm: 5).bind(endpoint_for(transport))
     pull = open_socket(:PULL).connect(push.last_endpoint)
@@ -57,7 +57,7 @@ class PatternsTest < Conformance::Case
   test "a ZAP authenticator's metadata of a client are properties of the client's messages" do
     not_on :ffi, "a frame has libzmq's own properties alone"
     zap = open_socket(:REP).bind("inproc://zeromq.zap.01")
-    # RFC 27: the name and the value, each after its size.
+    # RFC 27: the property's name and value, each after its size.
     world = [5, "Hello", 5, "World"].pack("CA*NA*")
     in_thread { zap.serve { |version, id, *| [version, id, "200", "OK", "anna", world] } }
     pull = open_socket(:PULL, zap_domain: "a domain").bind(endpoint_for(:tcp))

@@ -37,7 +37,7 @@ class PollerTest < Conformance::Case
     assert_equal [[rep, [:readable]]], facts(waiting.value)
   end
 
-  # A send changes what a REQ can do next, and libzmq may not signal the reply that follows.
+  # After its send a REQ can receive. ZMQ_FD may not signal the reply that follows.
   test "a request that another thread makes between two waits is not missed" do
     rep, req = connected_pair(:REP, :REQ, transport: :inproc)
     poller = open_poller(req)
@@ -223,7 +223,7 @@ class PollerTest < Conformance::Case
     assert_equal [out], poller.to_a
   end
 
-  # ---- time ----
+  # ---- time-outs ----
 
   {"thread" => :in_thread, "fiber" => :fiber}.each do |name, start|
     test "the time given to a #{name} passes, then nothing is there" do
@@ -269,7 +269,7 @@ class PollerTest < Conformance::Case
     end
   end
 
-  # ---- many ----
+  # ---- many threads and fibers on one poller ----
 
   test "several threads and fibers on one poller all get the event" do
     not_on :ffi, "a wait there holds its thread"

@@ -6,7 +6,7 @@
 require "support/tiny_scheduler"
 require_relative "case"
 
-# Messages that a proxy forwards, the control of a proxy, and uses that it refuses.
+# Messages that a proxy forwards, methods that control it, and calls that its sockets refuse.
 class ProxyTest < Conformance::Case
   # A proxy between two bound sockets of the test's context. The end of the test stops the proxy.
   def proxy(front, back, capture: nil, transport: :inproc, **options)
@@ -18,7 +18,7 @@ class ProxyTest < Conformance::Case
 
   def peer(type, socket, **options) = open_socket(type, **options).connect(socket.last_endpoint)
 
-  # @return [Array] a streamer, a PUSH that sends to it, and a PULL that receives from it
+  # @return [Array] a proxy from PULL to PUSH, a PUSH that sends to it, a PULL that receives from it
   def stream(**options)
     streamer = proxy(:PULL, :PUSH, **options)
     [streamer, peer(:PUSH, streamer.frontend, **options), peer(:PULL, streamer.backend, **options)]

@@ -2,16 +2,16 @@
 
 require "test_helper"
 
-# Warnings of a server whose clients fail in the handshake.
+# Warnings of a server about clients that it refuses in the handshake.
 class RefusalsTest < Godwit::TestCase
-  # Replaces $stderr by a queue of the lines that start with "godwit".
+  # Replaces $stderr: a queue of the lines of each text that contains "godwit".
   class Lines < Queue
     def write(*texts)
       texts.each { |text| text.each_line { |line| self << line.chomp } if text.match?(/godwit/) }
     end
   end
 
-  # @yieldparam lines [Lines]
+  # @yieldparam lines [Lines] the lines written to $stderr during the block
   def with_lines
     before, $stderr = $stderr, Lines.new
     yield $stderr
@@ -44,9 +44,9 @@ class RefusalsTest < Godwit::TestCase
         text = /\Agodwit: PULL refused a client( at 127\.0\.0\.1)?: #{Regexp.escape(text)}\z/
         3.times { knock(server, curve: wrong, server_key: wrong.public_key) }
         assert_match text, lines.pop
-        # At most one more line is about clients whose address the kernel no longer knows.
+        # Clients whose address the kernel no longer knows cause at most one line more.
         assert_operator lines.size, :<=, 1
-        # The warning about the last of these clients may come only in the next minute.
+        # The warning about the last of these clients may come only a minute later.
         text = /\Agodwit: PULL refused a client.*this side uses CURVE, and a client does not/
         eventually do
           clock.advance(61)
@@ -73,7 +73,7 @@ class RefusalsTest < Godwit::TestCase
     push.connect(pull.last_endpoint)
     reader = waiting_on(pull) { pull.recv }
     nil until events.next_event(timeout: 5).name == :handshake_succeeded
-    assert_raises(Godwit::TimeoutError) { events.next_event(timeout: 0.3) } # recv waits that long
+    assert_raises(Godwit::TimeoutError) { events.next_event(timeout: 0.3) } # recv waits meanwhile
     assert(Thread.list.none? { |thread| thread.name == "godwit refusals" })
     push << "x"
     ended(reader)

@@ -8,7 +8,7 @@ require_relative "case"
 # processes run these programs.
 class RoutingNamesTest < Conformance::Case
   # Runs each program in a child.
-  # @return [Array<String>] for each, the message of the error that its last line raises
+  # @return [Array<String>] for each program, the message of the error that its last line raises
   def outcomes(*programs)
     tries = programs.map { |program| <<~RUBY }
       begin

@@ -63,7 +63,7 @@ class ServeTest < Conformance::Case
     in_thread do
       router.serve do |message|
         id, *rest, body = message
-        message.clear # the message belongs to the block
+        message.clear # the block may change the message
         case body
         when "bad" then raise "no good"
         when "chosen" then KeyError.new("chosen")

@@ -4,7 +4,7 @@
 
 require_relative "case"
 
-# Further tests of Strings that are sent and received (see plain/shapes.rb), and encodings.
+# Strings that are sent and received, in forms that plain/shapes.rb does not have, and encodings.
 class StringsTest < Conformance::Case
   test "Strings of all kinds and encodings, byte for byte: frozen, shared, of subclasses; Arrays " \
     "of subclasses" do

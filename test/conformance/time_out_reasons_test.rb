@@ -126,7 +126,7 @@ class TimeOutReasonsTest < Conformance::Case
   end
 
   # @param reason [Symbol, Array<Symbol>] one or more accepted reasons
-  # @return [Godwit::TimeoutError] the first error with such a reason; the call is repeated
+  # @return [Godwit::TimeoutError] the first error with such a reason, after repeated calls
   def reason_of(reason, socket, call = :recv, *arguments)
     eventually("it has no reason #{reason}", deadline: 60) do
       socket.public_send(call, *arguments, timeout: WAIT)
@@ -170,7 +170,7 @@ class TimeOutReasonsTest < Conformance::Case
     assert_equal req.last_endpoint, error.endpoint
   end
 
-  # In a child process, where no other thread opens or closes descriptors.
+  # The test runs in a child process, where no other thread opens or closes descriptors.
   test "a short wait opens nothing; polls, or the first call after a message, close the rest" do
     assert_done <<~RUBY
       context = Godwit::Context.new

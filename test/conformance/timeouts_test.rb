@@ -4,7 +4,7 @@
 
 require_relative "case"
 
-# Calls that wait for ever; plain/waits.rb has those that end after a time.
+# Calls that wait for ever. plain/waits.rb tests calls that time out.
 class TimeoutsTest < Conformance::Case
   CALLS = {
     recv: ->(socket, **o) { socket.recv(**o) },

@@ -6,7 +6,7 @@ require "support/interrupts"
 require "support/tiny_scheduler"
 require_relative "case"
 
-# Godwit::Timers. Most tests set the clock themselves, and wait for no time to pass.
+# Godwit::Timers. Most tests set the clock themselves, and so do not wait.
 class TimersTest < Conformance::Case
   include Godwit::TestSupport::Interrupts
 
@@ -48,11 +48,11 @@ class TimersTest < Conformance::Case
     assert_equal [1, 5.5, 6, 100], @log
     assert_equal [4, false], [timer.fired, timer.pending?]
     @timers.every(1) { @log << @now - 1000 }
-    fire_at(103, 103, 103.5, 104) # 103 ends a stall
+    fire_at(103, 103, 103.5, 104) # at 103 a stall of 2 s ends
     assert_equal [103, 104], @log.last(2)
   end
 
-  # ---- callbacks that change things ----
+  # ---- callbacks that change timers ----
 
   test "a callback cancels itself, other due timers, and later timers" do
     own = @timers.every(1) { |timer| timer.cancel && @log << :own }

@@ -66,7 +66,7 @@ class ZeroCopyTest < Conformance::Case
     frame = Godwit::Frame.new(large).freeze
     trackers = Array.new(3) { push.send(frame, track: true) }
     3.times { pull.recv(timeout: 5) }
-    assert(trackers.none?(&:done?)) # the frame still holds the String
+    assert(trackers.none?(&:done?)) # the frame still references the String
   end
 
   test "a tracked send that fails gives no tracker" do

@@ -4,7 +4,7 @@ require_relative "../edge/support/edge_case"
 require_relative "../edge/support/upstream"
 require_relative "page"
 
-# docs/edge.md: its apps give the answers that the page shows behind them, and its nginx.conf works.
+# docs/edge.md: its apps give the answers that the page shows after them, and its nginx.conf works.
 class EdgePageTest < EdgeCase
   PAGE = Page.new("docs/edge.md")
   ARTICLE, GATEWAY, FETCH, STREAM = PAGE.examples.select { |example| example.needs == "edge" }
@@ -27,7 +27,7 @@ class EdgePageTest < EdgeCase
     peer = start_child(moved(PEER.source, "5555", port), deadline: 110)
     eventually { listens?(port) || peer.finished? }
     source = moved(moved(GATEWAY.source, "6379", store.port), "5555", port)
-    # A busy machine may take longer than the page's time-outs.
+    # A busy machine may take longer than the page's time-outs, so the test sets longer ones.
     server = edge(source.gsub(/timeout: 0\.\d/, "timeout: 10"))
     assert_answers server, shown(GATEWAY, FETCH)
     assert_equal "tea", store.call("LRANGE", "orders", "0", "-1")
@@ -77,7 +77,7 @@ class EdgePageTest < EdgeCase
     assert_equal 12, conf.lines.size
     nginx, port = start_own(conf)
     url = "https://127.0.0.1:#{port}/json_api/"
-    # On a busy machine Redis may be late, and the app's file runs again after a second.
+    # If Redis is late, the app's file fails, and the worker runs the file again each second.
     eventually do
       got = curl("-k", "--http2", "-w", " %{http_version} %{http_code}", url)
       got == %({"foo":"bar"} 2 200)
@@ -111,8 +111,8 @@ class EdgePageTest < EdgeCase
     source.sub("127.0.0.1:#{port}", "127.0.0.1:#{other}")
   end
 
-  # Starts nginx with the page's configuration, but with other paths and a lower limit, which also
-  # the requests of a slow machine exceed.
+  # Starts nginx with the page's configuration, but with other paths and a limit of one request a
+  # second, which a slow machine exceeds too.
   # @return [Array(Child, Integer)] nginx, and its port
   def start_own(conf)
     port = Godwit::TestSupport::Ports.free

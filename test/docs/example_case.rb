@@ -9,7 +9,7 @@ require_relative "../../rakelib/support/mruby_build"
 class ExampleCase < Godwit::TestCase
   DEADLINE = 15
 
-  # Defines a test for each example that the block chooses.
+  # Defines a test for each example for which the block returns true.
   def self.examples(&choice)
     Page.all.flat_map(&:examples).reject(&:beside).select(&choice).each do |example|
       test "example #{example.name}" do

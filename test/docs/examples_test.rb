@@ -2,8 +2,8 @@
 
 require_relative "example_case"
 
-# The pages README.md, docs/ and work/docs/ are true: each Ruby example runs, in a separate process,
-# and gives the result in its `# =>`.
+# Each Ruby example of README.md, docs/ and work/docs/ runs in a separate process, and gives the
+# results that its comments `# =>` show.
 class ExamplesTest < ExampleCase
   examples { |example| !%w[draft edge].include?(example.needs) }
 

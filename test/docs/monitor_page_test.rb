@@ -3,7 +3,7 @@
 require_relative "../test_helper"
 require_relative "page"
 
-# docs/monitor.md shows every event, protocol error and status code, with the table's texts.
+# docs/monitor.md shows every event, protocol error and status code, with Godwit::Monitor's texts.
 class MonitorPageTest < Godwit::TestCase
   PAGE = Page.new("docs/monitor.md")
 

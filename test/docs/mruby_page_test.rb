@@ -5,7 +5,7 @@ require_relative "../test_helper"
 require_relative "page"
 require_relative "../../rakelib/support/mruby_build"
 
-# docs/mruby.md: the page's command compiles its C program, which runs a Ruby file.
+# docs/mruby.md: the page's command compiles the page's C program, which runs a Ruby file.
 class MRubyPageTest < Godwit::TestCase
   DEADLINE = 15
   TEXT = Page.new("docs/mruby.md").text
@@ -26,7 +26,7 @@ class MRubyPageTest < Godwit::TestCase
 
   private
 
-  # @param source [String, nil] of the Ruby file; nil: there is no file
+  # @param source [String, nil] content of the Ruby file; nil: there is no file
   def assert_run(status, source)
     file = "#{scratch_dir}/file.rb"
     source ? File.write(file, source) : File.delete(file)

@@ -4,10 +4,9 @@ require_relative "../support/ports"
 
 # A Markdown page and the Ruby examples in it.
 class Page
-  # A fenced block. `reason` says why it is not run, if any; `needs` is "draft" for a block that
-  # needs a libzmq with drafts, "network" for one that needs its own network, "mruby" for one that
-  # runs on mruby, "edge" for an app of the edge. An example with `beside` runs in a process of its
-  # own while the next one runs: a server and its client.
+  # A fenced block. `reason`: why the block is not run, or nil. `needs`: "draft" (a libzmq with
+  # drafts), "network" (a network of its own), "mruby" (runs on mruby), "edge" (an app) or nil.
+  # `beside`: a child process runs the block while the next block runs, as a server and its client.
   Example = Struct.new(:page, :line, :source, :reason, :needs, :beside) do
     def name = "#{page} line #{line}"
   end
@@ -43,12 +42,12 @@ class Page
     end
   end
 
-  # @return [Example] the one that starts at this line
+  # @return [Example] the example that starts at this line
   def example(line)
     examples.find { |one| one.line == line } or abort "no example at #{path}:#{line}"
   end
 
-  # @return [Array<Example>] those that run while this one does
+  # @return [Array<Example>] the examples that run beside this example, each in a child process
   def beside(example)
     examples.take_while { |one| one.line < example.line }.reverse.take_while(&:beside).reverse
   end
@@ -60,8 +59,8 @@ class Page
     ports.each_with_index.to_h { |port, index| [port, (first + index).to_s] }
   end
 
-  # The program of an example: its promises are checked, its fixed ports are free ones, so that two
-  # concurrent runs do not conflict.
+  # The program of an example. It checks the example's promises. Free ports replace the fixed ones,
+  # so that two concurrent runs do not conflict.
   # @return [String]
   def self.program(example, free = ports([example]))
     source = example.source.gsub(PORT, free)
@@ -69,7 +68,7 @@ class Page
     lines.map { |line, number| line.sub(PROMISE) { checked($~[:code], $~[:value], number) } }.join
   end
 
-  # @return [String] Ruby that gives the value, and raises when it is not as promised
+  # @return [String] Ruby code that returns the value of `code`, and raises if it is not `promised`
   def self.checked(code, promised, line)
     same, promise = "got == promised", promised
     same, promise = "got.inspect == promised", promised.dump if promised.start_with?("#<")

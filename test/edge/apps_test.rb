@@ -94,7 +94,7 @@ class EdgeAppsTest < EdgeCase
     end
   end
 
-  # These methods would block the worker, or end its process.
+  # The removed methods would block the worker, or end its process.
   test "the VM has no TCPSocket, IO.popen, system, backticks or gets; File.read stays" do
     server = evaluate
     gone = [

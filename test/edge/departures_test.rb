@@ -2,7 +2,7 @@
 
 require_relative "support/edge_case"
 
-# Clients that depart at each kind of wait: `ensure` runs each time, and nothing remains.
+# Clients depart at each kind of wait: the app's `ensure` runs, and the worker retains nothing.
 class EdgeDeparturesTest < EdgeCase
   deadline 1_000
 
@@ -72,7 +72,7 @@ class EdgeDeparturesTest < EdgeCase
   end
 
   # How much a worker grows while 10,000 clients depart. A leak grows in each round.
-  # Leaves "/request" out: it makes sockets, whose memory depends on libzmq's threads.
+  # The clients do not use "/request": it makes sockets, whose memory depends on libzmq's threads.
   # @return [Integer] KiB
   def growth
     before = settled_rss
@@ -80,7 +80,7 @@ class EdgeDeparturesTest < EdgeCase
     settled_rss - before
   end
 
-  # First ends the connections to Redis, whose commands get no reply. The worker connects again.
+  # Ends the worker's connections to the silent Redis, then returns the worker's memory in KiB.
   def settled_rss
     @accepted.each(&:close)
     accept

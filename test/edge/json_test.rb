@@ -14,7 +14,7 @@ class EdgeJSONTest < EdgeCase
   PIECES = ["\0", "\xff".b, "\xc3".b, "\"", "\\", "[", "{", ",", ":", "1e999", "-", "9" * 30,
     "\\ud800", "NaN", "null", " ", "\r\n"].freeze
 
-  # Answers with the request's body, parsed and generated again. /edge parses by Edge.json.
+  # The app parses the request's body, and generates its answer. At /edge it parses by Edge.json.
   APP = <<~'RUBY'
     class Point
       def initialize(x) = @x = x
@@ -163,7 +163,7 @@ class EdgeJSONTest < EdgeCase
     answer.code == "200" && parsed(one.input) == parsed(answer.body)
   end
 
-  # @return [Object] the value of a JSON text, with Floats of 12 digits, since the edge writes 14
+  # @return [Object] value of a JSON text; Floats are rounded to 12 digits, since the edge writes 14
   def parsed(text)
     options = {max_nesting: 200, allow_duplicate_key: true}
     rounded(JSON.parse(text.dup.force_encoding("UTF-8"), **options))

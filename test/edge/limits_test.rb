@@ -6,7 +6,7 @@ require_relative "support/edge_case"
 class EdgeLimitsTest < EdgeCase
   deadline 900
 
-  # Path => code that needs too much memory. Only the long form runs more than the first two.
+  # Path => code that needs too much memory. Only `bin/test --full` runs more than the first two.
   HOARDS = {
     "/large" => '"x" * 100_000_000',
     "/rescued" => <<~RUBY,

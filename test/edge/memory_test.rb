@@ -36,7 +36,7 @@ class EdgeMemoryTest < EdgeCase
     }
   RUBY
   PATHS = [*APP.scan(%r{"(/\w+)" =>}).flatten, "/stream"].freeze
-  # "/error" has half the share of other paths, since each error writes a line of the log.
+  # "/error" gets half as many requests as other paths, since each error writes a line of the log.
   LOAD = <<~LUA
     local paths = {#{[*PATHS, *PATHS - ["/error"]].map(&:inspect).join(", ")}}
     function request()

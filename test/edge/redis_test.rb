@@ -109,13 +109,13 @@ class EdgeRedisTest < EdgeCase
         read << text
         store.write("+OK\r\n" * text.scan("GET").size)
       end
-    rescue IOError # EOFError, too
+    rescue IOError # includes EOFError
       nil
     end
     wanted = (0...10).map { |i| "*2\r\n$3\r\nGET\r\n$1\r\n#{i}\r\n" }.join
     2.times do
       assert_equal ["OK"] * 10, ask("Edge.join(*(0...10).map { |i| -> { redis.call(:GET, i) } })")
-      assert_equal wanted, read.pop # the fibers of the first round wait for the connection
+      assert_equal wanted, read.pop # in round 1 all fibers wait for the connection
       assert_empty read
     end
   ensure
@@ -126,7 +126,7 @@ class EdgeRedisTest < EdgeCase
   test "commands wait while connecting, and fail at once between two tries" do
     port = Godwit::TestSupport::Ports.free
     evaluate(APP, env: {"REDIS_URL" => "redis://127.0.0.1:#{port}"})
-    # The client tries to connect again after a pause. Most of these commands come in a pause.
+    # The client tries to connect again after a pause. During a pause a command fails at once.
     assert_equal ["Redis at 127.0.0.1:#{port}: Connection refused", 200], ask(<<~RUBY)
       begin
         redis.get("x")
@@ -182,6 +182,6 @@ class EdgeRedisTest < EdgeCase
     store.freeze_process
     both = ask("Edge.join(*[0, 0.1].map { |s| -> { sleep s; outcome { $slow.get('x') } } })")
     assert_match(/Edge::TimeoutError: Redis at 127.0.0.1:#{store.port}: no answer in time/, both[0])
-    assert_match(/Edge::ConnectionError: /, both[1]) # before the time-out of this command
+    assert_match(/Edge::ConnectionError: /, both[1]) # precedes this command's time-out
   end
 end

@@ -5,7 +5,7 @@ require_relative "support/edge_case"
 
 # What HUP, QUIT and `nginx -t` do to apps and to requests in progress.
 class EdgeReloadTest < EdgeCase
-  # Waits for the seconds in the query, then answers with a text.
+  # The app sleeps for as many seconds as the query says, then answers with a text.
   APP = <<~'RUBY'
     run ->(env) {
       sleep(env["QUERY_STRING"].to_f) unless env["QUERY_STRING"].empty?

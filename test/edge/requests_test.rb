@@ -4,7 +4,7 @@ require_relative "support/edge_case"
 
 # What an app receives: env, headers and bodies.
 class EdgeRequestsTest < EdgeCase
-  # Answers with its env, or with the value of the code in the header x-code.
+  # The app answers with its env, or with the value of the code in the header x-code.
   APP = <<~RUBY
     run ->(env) {
       input = env["rack.input"]

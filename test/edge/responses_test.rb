@@ -4,7 +4,7 @@ require_relative "support/edge_case"
 
 # How the values that an app returns become an HTTP answer.
 class EdgeResponsesTest < EdgeCase
-  # Evaluates the code in the request's body, and returns its value as the answer.
+  # The app evaluates the code in the request's body, and returns the code's value as the answer.
   APP = <<~RUBY
     class Parts
       def initialize(parts) = @parts = parts

@@ -213,7 +213,7 @@ class EdgeStreamsTest < EdgeCase
     end
     refute_match(/\[error\]/, @server.log)
 
-    late = connection("/late", port: brief) # godwit_timeout counts until the headers
+    late = connection("/late", port: brief) # godwit_timeout ends with the headers
     assert_equal "late", late.rest
     assert_match(%r{\AHTTP/1\.1 504 }, connection("/slow", port: brief).head)
     assert_match(%r{\AHTTP/1\.1 504 }, connection("/fetch?wait", port: brief).head)
@@ -262,7 +262,7 @@ class EdgeStreamsTest < EdgeCase
     wide.ask(1, "/pour")
     eventually { said["pour"] == 3 }
     assert_stops { said["poured"] }
-    wide.ask(3, "/said") # nginx cannot send the headers at once
+    wide.ask(3, "/said") # the unread /pour delays its headers
     eventually { @server.accesses.last.end_with?("/said") }
     wide.ask(5, "/wait")
     eventually { said["wait"] == 1 }
@@ -314,7 +314,7 @@ class EdgeStreamsTest < EdgeCase
     assert text == POURED
   end
 
-  # Each event comes before the next one is written.
+  # Asserts that each event arrives before the app writes the next event.
   def assert_steps
     3.times do |step|
       assert_equal "data: #{step}\n\n", ended(in_thread { yield })

@@ -7,7 +7,7 @@ require_relative "support/edge_case"
 # method. docs/edge.md lists these methods.
 class EdgeWaitPlacesTest < EdgeCase
   PAGE = "#{EdgeBuild::ROOT}/docs/edge.md"
-  # Name => outcome, where mruby 3.3 differs.
+  # Method => the outcome of its expressions on mruby 3.3, where that differs from mruby 3.1.
   OTHERWISE =
     if MRubyBuild.version.to_s.start_with?("3.1")
       {}
@@ -16,7 +16,7 @@ class EdgeWaitPlacesTest < EdgeCase
     end
   TABLE = /<!-- begin cannot wait -->\n(.*?)<!-- end cannot wait -->/m
 
-  # REFUSED has expressions by the method that the error names. Each expression waits once.
+  # REFUSED: method that the error names => expressions. Each expression waits once.
   APP = <<~'RUBY'
     def waits = sleep(0)
     def object(*names) = Class.new { names.each { |name| define_method(name) { |*| waits } } }.new

@@ -39,7 +39,7 @@ class EdgeWaitsTest < EdgeCase
     assert_match(/NoMethodError: undefined method 'call'/, ask("Edge.join(-> {}, 7)"))
     20.times { ask(values) }
     idle = ask("Edge::Join::FIBERS.instance_variable_get(:@idle).size")
-    assert_includes 4..8, idle # an idle fiber runs the next block
+    assert_includes 4..8, idle # idle fibers run later blocks, so few exist
   end
 
   test "sleep waits on the loop: other requests have their answers" do
@@ -122,7 +122,7 @@ class EdgeWaitsTest < EdgeCase
       eventually { ask("LOG") == ["began"] }
       Process.kill(:STOP, @server.workers.first)
       store.thaw_process
-      assert_equal "PONG", store.call("PING") # Redis has already sent its reply
+      assert_equal "PONG", store.call("PING") # so Redis has sent its reply to GET, too
       client.close
       Process.kill(:CONT, @server.workers.first)
       eventually { ask("LOG") == [] }
@@ -181,7 +181,7 @@ class EdgeWaitsTest < EdgeCase
       "[Fiber.new { |x| Fiber.yield(x + 1) }.resume(1), sleep(0)]" => [2, 0]
     }.each { |code, value| assert_equal value, ask(code), code }
     lost = Array.new(3) { connection("/", body: "Fiber.yield") }
-    assert_equal "PONG", ask("REDIS.call('PING')") # runs in a new fiber
+    assert_equal "PONG", ask("REDIS.call('PING')") # a new fiber runs this code
     lost.each(&:close)
     assert_equal "PONG", ask("REDIS.call('PING')")
   end

@@ -74,7 +74,7 @@ class BadLuckTest < Godwit::TestCase
       looked = ->(path) { "looked for #{path} in GODWIT_LIBZMQ" }
       first = answering("libzmq.so.5", 4, 2, 5)
       words = {
-        # The loader searches LD_LIBRARY_PATH before the system's folders.
+        # GODWIT_LIBZMQ is empty: the loader searches LD_LIBRARY_PATH before the system's folders.
         "" => ["Godwit needs libzmq 4.3 or newer: libzmq.so.5 is 4.2.5"],
         "/nowhere/libzmq.so.5" => ["libzmq was not found: #{looked["/nowhere/libzmq.so.5"]}",
           "the loader said: ", "No such file or directory"],
@@ -114,7 +114,7 @@ class BadLuckTest < Godwit::TestCase
     assert_equal "native", Godwit::Backend.choose("native", "jruby")
   end
 
-  # This machine has a libzmq, so the loader is made to refuse its name.
+  # This machine has a libzmq, so the child's loader refuses every name with "libzmq".
   test "no libzmq anywhere: the error lists the names and folders" do
     deaf = <<~'RUBY'
       require "ffi"

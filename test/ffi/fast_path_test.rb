@@ -4,10 +4,10 @@ require "test_helper"
 
 # The fast path of send, << and recv, which holds the lock but defers no interrupt (ADR 15).
 class FastPathTest < Godwit::TestCase
-  # Stands for a kill or a Timeout between two statements, which no test can time from outside.
+  # Represents a kill or a Timeout between two statements. No test can time a real one so precisely.
   class Interrupted < StandardError; end
 
-  # @param function of libzmq; the interrupt comes after its next call
+  # @param function [Symbol] function of libzmq; the interrupt comes after its next call
   def interrupt_next(function)
     hook = Module.new
     hook.define_method(function) do |*arguments|
@@ -23,7 +23,7 @@ class FastPathTest < Godwit::TestCase
     skip "the backend is not ffi" unless Godwit::BACKEND == :ffi
   end
 
-  # A pair whose next calls take the fast path. The first calls do not: they count the peers.
+  # A pair whose next calls use the fast path. The first calls of a socket do not: they count peers.
   def warm_pair
     connected_pair(:PULL, :PUSH).tap do |pull, push|
       push << "first"

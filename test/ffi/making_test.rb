@@ -24,7 +24,7 @@ class FFIMakingTest < Godwit::TestCase
     puts "done" if closing.join(20)
   RUBY
 
-  # If the context closed such a socket, Java and Ruby would crash.
+  # If the context closed a socket that libzmq refused to create, Java and Ruby would crash.
   test "the context does not close a socket that libzmq refuses meanwhile" do
     result = assert_child(run_child(PROGRAM, gems: true, env: {"GODWIT_BACKEND" => "ffi"}))
     assert_equal "refused\ndone\n", result.stdout

@@ -9,7 +9,7 @@ class FFIWaitsTest < Godwit::TestCase
   LIBC = Godwit::Backend::FFI::LibC
 
   # Counts in `thread[:returns]` how often the poll of a watched thread returned.
-  # @param early [Integer] so many polls return at once, without an event
+  # @param early [Integer] number of polls that return at once, without an event
   def watching_waits(early: 0, &block)
     real = LIBC.method(:wait_poll)
     watched = lambda do |*arguments|
@@ -53,7 +53,7 @@ class FFIWaitsTest < Godwit::TestCase
     test "#{name} wakes for a reason only" do
       pull = open_socket(:PULL).bind(endpoint_for(:tcp))
       watching_waits do
-        # Before the thread begins: this thread may continue long after the wait has begun.
+        # The start is read first: this thread may continue long after the other's wait has begun.
         start = monotonic
         thread = watched_thread do
           call.call(pull, 1)
@@ -63,7 +63,7 @@ class FFIWaitsTest < Godwit::TestCase
         assert_nil thread.value
         assert_operator monotonic - start, :>=, 0.99
         # Polls of 50 ms would return 20 times. One poll may return a millisecond early. A recv
-        # checks for the reason of its delay at 0.2 s, then every 0.1 s. JRuby polls twice a time.
+        # diagnoses its delay at 0.2 s, then every 0.1 s. JRuby polls twice for each poll of CRuby.
         polls = (RUBY_ENGINE == "jruby") ? 2 : 1
         assert_includes 1..(((name == "recv") ? 12 : 3) * polls), thread[:returns]
       end
@@ -83,7 +83,7 @@ class FFIWaitsTest < Godwit::TestCase
   def late_for_the_socket(&block)
     real = LIBC.method(:wait_poll)
     late = ->(polled, count, milliseconds) do
-      real.call(polled, Thread.current[:late] ? 1 : count, milliseconds) # 1: only the eventfd
+      real.call(polled, Thread.current[:late] ? 1 : count, milliseconds) # 1: the eventfd alone
     end
     LIBC.stub(:wait_poll, late, &block)
   end

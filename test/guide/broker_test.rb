@@ -2,7 +2,7 @@
 
 require_relative "guide_case"
 
-# examples/guide/request_reply and espresso: a proxy between the other programs.
+# examples/guide/request_reply and espresso. In both a proxy connects the other programs.
 class GuideBrokerTest < GuideCase
   test "request-reply: each client gets each of its replies, whichever worker makes them" do
     broker = example("request_reply/broker", "tcp://127.0.0.1:*", "tcp://127.0.0.1:*")

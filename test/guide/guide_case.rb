@@ -21,7 +21,7 @@ module GuidePrograms
     child.wait_for(/^ready at .+\n/).stdout[/^ready at .+/].scan(%r{(?:tcp|ipc)://[^\s,]+})
   end
 
-  # An endpoint to bind again after a restart: meanwhile another program could take a tcp port.
+  # An endpoint that a restarted program binds again. Another program could bind a tcp port first.
   def ipc(name) = "ipc://#{scratch_dir}/#{name}"
 
   # Waits for the end of the program, which must succeed and write nothing to standard error.
@@ -37,7 +37,7 @@ module GuidePrograms
   def interrupt(child) = lines(child.signal(:INT))
 
   # Asserts that the lines are the correct replies for 0, 1, 2 and so on, without a gap.
-  # @param form [String] of a reply, before its first comma
+  # @param form [String] format of a reply, before the reply's first comma
   def assert_squares(lines, form = "%d squared is %d")
     assert_equal Array.new(lines.size) { |number| format(form, number, number**2) },
       lines.map { |line| line[/\A[^,]+/] }

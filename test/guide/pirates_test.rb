@@ -5,7 +5,7 @@ require_relative "guide_case"
 # examples/guide/*_pirate: servers and workers that are killed, or hang, during a request.
 class GuidePiratesTest < GuideCase
   HEARTBEAT = 0.3
-  CALM = 2 # a heartbeat interval for tests whose own sockets send no heartbeats
+  CALM = 2 # seconds between heartbeats in tests whose own sockets send no heartbeats
   FOREVER = 1_000_000
   HANGS = 1000 # seconds that a request takes
 
@@ -32,7 +32,7 @@ class GuidePiratesTest < GuideCase
     crash first.wait_for("works on 0")
     second = example("simple_pirate/worker", back, "B", 0)
     assert_equal squares(10, "B"), lines(client)
-    crash second # it has no request now
+    crash second # this worker has no request now
     third = example("simple_pirate/worker", back, "C", 0)
     assert_equal squares(5, "C"), lines(example("lazy_pirate/client", front, 5, 0.5, 50))
     [third, queue].each { |child| interrupt(child) }
@@ -42,7 +42,7 @@ class GuidePiratesTest < GuideCase
     queue, front, back = start("paranoid_pirate/queue", HEARTBEAT)
     first = example("paranoid_pirate/worker", back, "A", 0, HEARTBEAT)
     assert_equal squares(3, "A"), lines(example("lazy_pirate/client", front, 3, 5, 10))
-    first.signal(:STOP) # it has answered, so its connection exists
+    first.signal(:STOP) # this worker has replied, so it is connected
     queue.wait_for("a worker is gone, 0 left")
     client = example("lazy_pirate/client", front, 10, 0.5, 50)
     second = example("paranoid_pirate/worker", back, "B", 0, HEARTBEAT)

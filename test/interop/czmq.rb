@@ -20,7 +20,7 @@ module Godwit
 
       # Builds the program under another name first, so that a simultaneous run of the tests starts
       # no incomplete file.
-      # @return [String] its path
+      # @return [String] path of the program
       def program
         @program ||= begin
           FileUtils.mkdir_p(FOLDER)

@@ -24,8 +24,8 @@ class InteropCzmqTest < Godwit::TestCase
     said.lines(chomp: true)
   end
 
-  # @param messages [Array<Array<String>>]
-  # @return [Array<Array<String>>]
+  # @param how [String] "encode" or "decode", a command of czmq_tool.c
+  # @return [Array<Array<String>>] the words of each line that czmq_tool.c prints, as bytes
   def convert(how, messages)
     lines = messages.map { |frames| "#{frames.map { |frame| Czmq.hex(frame) }.join(" ")}\n" }
     czmq(how, input: lines.join).map do |line|

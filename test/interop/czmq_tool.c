@@ -8,7 +8,7 @@
  * Frames and encodings are hexadecimal, an empty one is "-". */
 #include <czmq.h>
 
-/* Replaces the hexadecimal text by its bytes. Returns their number. */
+/* Replaces the hexadecimal text by its bytes. Returns the number of bytes. */
 static size_t from_hex (char *text)
 {
     size_t size = 0;

@@ -5,8 +5,8 @@
 require "test_helper"
 require "json"
 
-# What Godwit adds to libzmq, such as its PUB, formats and certificates, works with pyzmq. What
-# libzmq does by itself is not tested here. CZMQ's certificates: czmq_test.rb.
+# What Godwit adds to libzmq, such as its PUB, formats and certificates, works with pyzmq. No test
+# here is about libzmq alone. czmq_test.rb tests CZMQ's certificates.
 class InteropPyzmqTest < Godwit::TestCase
   PYTHON = "/usr/bin/python3" # other Pythons do not find Debian's package python3-zmq
   PATIENCE = 20
@@ -130,7 +130,7 @@ class InteropPyzmqTest < Godwit::TestCase
     eventually("the connection of a stopped process is kept") { !ours.writable? }
     assert plain.writable?, "without heartbeats no side can detect it"
     child.signal(:CONT)
-    # The heartbeats may take a stall of the machine for another stop, so send again.
+    # A stall of the machine may end the connection again, so the test repeats the send.
     eventually do
       ours.send("welcome back", timeout: 0, exception: false)
       child.ended?

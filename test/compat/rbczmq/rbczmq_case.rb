@@ -27,13 +27,13 @@ module Godwit
     # Returns the standard output of the block.
     def printed(&block) = capture_io(&block).first
 
-    # Asserts that each call, or the block, raises the error. A failure names the call's line.
+    # Asserts that each call, and the block if given, raises the error. A failure names its line.
     # @return [Exception] the last error
     def assert_raise(error, *calls, &block)
       [*calls, *block].map { |call| assert_raises(error, call.inspect, &call) }.last
     end
 
-    # Asserts an error of libzmq, which the layer also prints on standard output.
+    # Asserts that each call raises the errno, and that the layer prints the caller's file and line.
     def assert_refused(errno, *calls, &block)
       [*calls, *block].map { |call|
         error = nil
@@ -52,7 +52,7 @@ module Godwit
       }.last
     end
 
-    # Runs the block in another thread.
+    # @return [Object] the value of the block, which runs in another thread
     def elsewhere(&block) = in_thread(&block).value
 
     def teardown

@@ -12,7 +12,7 @@ class RbczmqSocketTest < Godwit::RbczmqCase
     :recv_frame_nonblock => [], :recv_message => [], :poll => [0], :rcvhwm= => [1],
     :linger= => [1], :ipv4only= => [true], :identity= => ["x"], :monitor => ["inproc://y"]
   }.freeze
-  # Methods that other threads may call, too.
+  # Methods that any thread may call => their arguments.
   OTHERS = {
     :state => [], :endpoints => [], :endpoint => [], :last_endpoint => [], :fd => [], :to_i => [],
     :to_s => [], :events => [], :readable? => [], :writable? => [], :rcvmore? => [],

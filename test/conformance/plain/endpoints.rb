@@ -65,7 +65,7 @@ Plain.scenario "bind refuses an ipc path that holds anything but a socket, and d
     denied.call("/dev/zero", "a file that is no socket")
     denied.call("/dev/stdin", "a symbolic link")
     File.delete(path)
-    2.times { open_socket(:PULL).bind("ipc://#{path}") } # the second bind replaces the first socket
+    2.times { open_socket(:PULL).bind("ipc://#{path}") } # the second bind replaces the first file
     assert File.socket?(path)
   ensure
     File.delete(path) if File.exist?(path)

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# Options of each kind, and what they refuse.
+# Options of each kind, and the values that they refuse.
 
 Plain.scenario "options of each kind come back as they went in" do
   socket = open_socket(:DEALER)

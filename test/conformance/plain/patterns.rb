@@ -43,7 +43,7 @@ end
 
 Plain.each_transport "a topic is the start of a message's first frame" do |transport|
   pub, sub = connected_pair(:PUB, :SUB, transport: transport)
-  sub.subscribe("a.", "sync") # the PUB gets "sync" last
+  sub.subscribe("a.", "sync") # the PUB gets the subscription to "sync" last
   synchronize(pub, sub)
   pub << "a" << "b.1" << "a.1" << "xa." << "A." << "a.2" << ["b", "a."] << ["a.", ""]
   assert_equal ["a.1", "a.2", ["a.", ""]], take(sub, 3)

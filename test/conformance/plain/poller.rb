@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# The poller, for sockets and IOs.
+# Godwit::Poller with sockets and IOs.
 
 Plain.each_transport "a poller reports what can be received, again and again" do |transport|
   pull, push = connected_pair(:PULL, :PUSH, transport: transport)

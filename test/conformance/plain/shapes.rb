@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# The shapes of messages. libzmq keeps up to 33 bytes within a message, more elsewhere.
+# The shapes of messages. A zmq_msg_t itself stores up to 33 bytes, and separate memory stores more.
 
 Plain.each_transport "every shape of a message arrives unchanged" do |transport|
   pull, push = connected_pair(:PULL, :PUSH, transport: transport)

@@ -26,7 +26,7 @@ class EdgeCase < Godwit::TestCase
     run ->(env) { [200, {}, [JSON.generate(outcome { eval(env["rack.input"].read) })]] }
   RUBY
 
-  # Ruby of an app: SAID counts the calls of `noted` by name, their errors by class, their ends.
+  # Ruby of an app. SAID counts calls of `noted` by name, their errors by class, and all their ends.
   NOTED = <<~RUBY
     SAID = Hash.new(0)
     def noted(name)
@@ -60,7 +60,7 @@ class EdgeCase < Godwit::TestCase
   # @param source [String, Hash{String => String}] an app's file for "/", or one for each location
   # @param conf [String] additional lines of the block http{}
   # @param server [String] additional lines of the block server{}
-  # @param workers [Integer]
+  # @param workers [Integer] number of nginx workers
   # @param listen [String] parameters of the directive `listen`
   # @param env [Hash{String => String}] environment variables, such as REDIS_URL
   # @return [EdgeServer] @server, which accepts connections
@@ -91,8 +91,8 @@ class EdgeCase < Godwit::TestCase
     }
   end
 
-  # (see BackEnd#initialize)
-  # @return [BackEnd] a server that has bound
+  # The arguments are those of BackEnd#initialize, after `test`.
+  # @return [BackEnd] a server whose socket is bound
   def back_end(...) = BackEnd.new(self, ...).tap { |one| back_ends << one }
 
   # @param path [String, nil] path of a request to send at once (EdgeConnection#ask)
@@ -104,7 +104,7 @@ class EdgeCase < Godwit::TestCase
     end
   end
 
-  # For a test that makes a worker fail on purpose.
+  # Allows lines of level alert or worse in nginx's log: the test makes a worker fail on purpose.
   def expect_alerts = @alerts_expected = true
 
   # @return [String] lines of the block server{}: TLS and HTTP/2 on this port

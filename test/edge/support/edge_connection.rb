@@ -65,7 +65,7 @@ class EdgeConnection
     data.byteslice(0, size) unless size.zero?
   end
 
-  # Reads chunks until they have at least so many bytes.
+  # Reads chunks until they have at least `bytes` bytes together.
   def read(bytes)
     text = +""
     text << chunk.to_s while text.bytesize < bytes
@@ -81,7 +81,8 @@ class EdgeConnection
     text
   end
 
-  # @return [Boolean] whether the server closes the connection; waits for that
+  # Waits for a byte or for the end of the connection.
+  # @return [Boolean] whether the server has closed the connection
   def closed_by_server? = @socket.read(1).nil?
 
   # Closes the connection, also before the answer has come.

@@ -77,7 +77,7 @@ class EdgeServer
   # @return [Result, nil]
   def stop
     return @result if @result || !@child
-    @child.signal(:QUIT) unless @child.finished? # nginx may be removing its pid file at this moment
+    @child.signal(:QUIT) unless @child.finished? # nginx may have removed its pid file
     @result = @child.finish
   end
 
@@ -129,7 +129,7 @@ class EdgeServer
   def log_path = "#{@folder}/error.log"
   def environment = EdgePrograms.env(EdgePrograms.nginx).merge(@env, SANITIZER)
 
-  # Whether each worker has run each app's file, or has logged an error. nginx listens earlier.
+  # Whether each worker has run each app's file, or logged its error. nginx listens before that.
   def ran?
     lines = File.exist?(log_path) ? log.lines.grep(/godwit: /) : []
     @locations.each_value.all? { |path| lines.count { |line| line.include?(path) } >= @workers }

@@ -42,7 +42,7 @@ class HTTP2Client
     [@bodies[id], @ends[id]]
   end
 
-  # Reads until the stream has at least so many bytes.
+  # Reads until the stream has at least `bytes` bytes.
   # @return [String] the body so far
   def read(id, bytes)
     frame until @bodies[id].bytesize >= bytes

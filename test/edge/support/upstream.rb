@@ -2,7 +2,7 @@
 
 require "socket"
 
-# An HTTP server in threads of this process. A test gives the bytes of its answers, also wrong ones.
+# An HTTP server in threads of this process. A test gives each answer's bytes, also invalid HTTP.
 class Upstream
   # A received request: its first line, its headers by lower-case name, and its body.
   Request = Struct.new(:line, :headers, :body) do
