@@ -236,8 +236,9 @@ class LoopTest < Conformance::Case
       assert_named(Godwit::ArgumentValueError, /block/, operation: operation, &call)
     end
     loop.writable(pub) {}
-    loop.readable(pull) {}.after(1) {}.cancel
-    assert_equal "#<Godwit::Loop not running, 2 registered, 0 timers>", loop.inspect
+    timer = loop.readable(pull) {}.after(1) {}
+    assert_equal "#<Godwit::Loop not running, 2 registered, 1 timers>", loop.inspect
+    timer.cancel
     unsupported, value = Godwit::UnsupportedError, Godwit::ArgumentValueError
     assert_mistakes(
       -> { loop.readable("x") {} } => [Godwit::ArgumentTypeError, /sockets, IOs/],

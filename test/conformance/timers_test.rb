@@ -34,6 +34,7 @@ class TimersTest < Conformance::Case
     assert_equal [2.5, 1], [ever.next_in, @timers.size]
     assert_match(/Timers 1 pending, the next in 2.5 s>/, @timers.inspect)
     assert_match(/after 2 s, fired 1 of 1 times, ended>/, once.inspect)
+    assert_match(/every 1 s, fired 3 of 3 times, ended>/, thrice.inspect)
     assert_match(/every 2.5 s, fired 2 times, in 2.5 s>/, ever.inspect)
     refute_predicate once, :cancelled?
     assert_nil once.next_in
