@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 # Each test file requires this file. The gems of the bundle are for CRuby; JRuby brings its own.
-# A process without RubyGems (TESTS in support/child.rb) gets their folders as arguments.
+# A process without RubyGems (TESTS in support/child.rb) gets the gems' folders as arguments.
 unless RUBY_ENGINE == "jruby" || !defined?(Gem)
   ENV["BUNDLE_GEMFILE"] ||= File.expand_path("../Gemfile", __dir__)
   require "bundler/setup"

@@ -9,7 +9,7 @@ require "support/ports"
 class PerfMeasureTest < Godwit::TestCase
   Perf = Godwit::Perf
   HERE = "tcp://127.0.0.1:*"
-  PATIENCE = 60 # seconds
+  PATIENCE = 60 # seconds: the usual time-out of a measurement here
 
   def server(endpoint = HERE, **options)
     server = own(Perf::Server.new(endpoint, context: context, **options))
@@ -17,7 +17,7 @@ class PerfMeasureTest < Godwit::TestCase
     server.last_endpoint
   end
 
-  # A REP that replies with the value of the block.
+  # Starts a REP that replies with the block's value. Returns the REP's endpoint.
   def echo
     rep = open_socket(:REP).bind(HERE)
     in_thread { rep.serve { |message| yield message } }
@@ -73,7 +73,7 @@ class PerfMeasureTest < Godwit::TestCase
       loop do
         message = rep.recv
         requests += 1
-        # The client gives up, and connects again.
+        # The reply waits until the client has timed out, disconnected, and connected again.
         monitor.next_event(timeout: PATIENCE) if requests == 1_003
         rep.send(message)
       end
@@ -180,8 +180,8 @@ class PerfMeasureTest < Godwit::TestCase
       "the measurement, and its figures with it", error.message
   end
 
-  # A server whose answers the test gives, and its PULL.
-  # @yieldreturn [Hash] the answer to "result"
+  # A REP that acts as the server of a throughput measurement, and the PULL for its messages.
+  # @yieldreturn [Hash] the server's answer to the request "result"
   # @return [Array(Socket, String, Socket)] the PULL, and the server's endpoint and socket
   def receiver(&answer)
     pull = open_socket(:PULL, recv_hwm: 1).bind(HERE)
@@ -195,10 +195,10 @@ class PerfMeasureTest < Godwit::TestCase
     [pull, rep.last_endpoint, rep]
   end
 
-  # @return [Hash, nil] the values of the next message; nil: it is no mark
+  # @return [Hash, nil] the values of the next message; nil if that message is no mark
   def mark(pull) = Perf::Server.values(pull.recv)
 
-  # @param patience [Numeric] seconds for all but a send, whose time-out is 0.05 s
+  # @param patience [Numeric] time-out in seconds of each request; that of a send is 0.05 s
   def impatient_throughput(endpoint, size:, count:, patience: PATIENCE)
     link = Perf.const_get(:Link).new(endpoint, patience, {context: context})
     link.define_singleton_method(:send_timeout) { 0.05 }
@@ -209,7 +209,7 @@ class PerfMeasureTest < Godwit::TestCase
     asked = 0
     takes, done = Array.new(2) { Thread::Queue.new }
     pull, endpoint = receiver do
-      takes << true if (asked += 1) == 2 # the send has timed out twice
+      takes << true if (asked += 1) == 2 # the second request: two sends have timed out
       next {"ended" => false} unless done.closed?
       {"seconds" => 1.0, "received" => 20, "lost" => 0, "duplicated" => 0, "out_of_order" => 0,
        "foreign" => 0}

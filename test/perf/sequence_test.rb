@@ -3,7 +3,7 @@
 require "test_helper"
 require "godwit/perf"
 
-# Numbers in the messages show which ones are lost, duplicated and out of order.
+# Each message has a number. The numbers show which messages are lost, duplicated or out of order.
 class PerfSequenceTest < Godwit::TestCase
   Godwit::Perf.const_get(:Receiver) # loads the two classes below
   Sequence = Godwit::Perf.const_get(:Sequence)

@@ -3,7 +3,8 @@
 require "test_helper"
 require_relative "forking"
 
-# Godwit.after_fork, and what opens new sockets in a forked child: Godwit.socket, Godwit::Pool.
+# Godwit.after_fork, and two calls that open new sockets in a forked child: Godwit.socket and
+# Godwit::Pool.
 class AfterForkTest < Godwit::TestCase
   include Godwit::TestSupport::Forking
 

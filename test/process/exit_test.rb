@@ -5,7 +5,7 @@ require "native/shim/shim"
 require "support/timed"
 require "support/unsent_programs"
 
-# How a process ends: it does not hang, and sends what linger leaves time for (law 7).
+# The end of a process does not hang, and unsent messages have until their linger is over (law 7).
 class ExitTest < Godwit::TestCase
   include Godwit::TestSupport::Timed
   include Godwit::TestSupport::UnsentPrograms
@@ -49,7 +49,7 @@ class ExitTest < Godwit::TestCase
     assert_ends_within(1.., unsent_in_contexts(0.25))
   end
 
-  # libzmq's own termination waits for the name server's answer.
+  # zmq_ctx_term waits for the name server's answer; the end of the process must not wait for it.
   test "a host name that is being resolved does not hold the end" do
     slow = Godwit::TestSupport::Shim.windows(resolve: 1000 * 1_000_000)
     ["", "push.close", "context.close"].each do |ending|

@@ -21,8 +21,8 @@ class ForkMomentsTest < Godwit::TestCase
     RUBY
   end
 
-  # A lock that another thread holds at the fork would stay locked in the child for ever. The more
-  # contexts there are, the longer the search for the oldest ones holds the lock.
+  # A lock that another thread holds at the fork would stay locked in the child for ever. The end of
+  # a context searches the list of contexts under a lock: with many contexts the search takes long.
   test "a fork at the moment in which other threads end their contexts" do
     assert_done <<~RUBY
       Process.setrlimit(:NOFILE, [Process.getrlimit(:NOFILE).last, 4096].min)
@@ -48,7 +48,7 @@ class ForkMomentsTest < Godwit::TestCase
     RUBY
   end
 
-  # The handler runs where the wait checks for interrupts before it begins.
+  # The trap handler runs when `recv` checks for interrupts, just before it waits.
   test "a fork in a trap handler just before the main thread would wait" do
     assert_done(<<~RUBY, env: Godwit::TestSupport::Shim.windows)
       require "./test/native/shim/windows"

@@ -4,8 +4,8 @@ require "test_helper"
 require "support/waiting_calls"
 require_relative "forking"
 
-# A fork while calls wait: each kind of wait of test/support/waiting_calls.rb but a Stream's, which
-# a child can run (test/shell/process_test.rb).
+# A fork while calls wait: all kinds of waits of test/support/waiting_calls.rb except a Stream's.
+# A child can run an inherited Stream (test/shell/process_test.rb).
 class ForkedWaitsTest < Godwit::TestCase
   include Godwit::TestSupport::Forking
 
@@ -31,7 +31,7 @@ class ForkedWaitsTest < Godwit::TestCase
     end
   RUBY
 
-  # MALLOC_PERTURB_ makes libc overwrite freed memory.
+  # MALLOC_PERTURB_ makes libc overwrite freed memory, so that a use of freed memory fails.
   test "a child collects waiters of its parent, and has its own; its parent's wait on" do
     assert_done(<<~RUBY, env: {"MALLOC_PERTURB_" => "165"})
       each_waiting_call(#{WAITS}) do |call|
@@ -51,7 +51,8 @@ class ForkedWaitsTest < Godwit::TestCase
     RUBY
   end
 
-  # The child continues within the wait. There each call of libzmq would return EINTR for ever.
+  # After the fork the child is still inside the call that waits. In a child every libzmq call on an
+  # inherited socket returns EINTR for ever, so the call must raise ForkedError.
   [true, false].each do |alone|
     test "a fork in a trap handler while the main thread waits#{", beside another" unless alone}" do
       assert_done <<~RUBY

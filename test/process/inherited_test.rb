@@ -5,8 +5,8 @@
 require "test_helper"
 require_relative "forking"
 
-# In a forked child each call on an inherited object raises ForkedError, the collector leaves it
-# alone, and the child's own objects work. The parent's objects work on (law 7).
+# In a forked child each call on an inherited object raises ForkedError, the garbage collector does
+# not close the object, and new objects work. The parent's objects still work too (law 7).
 class InheritedTest < Godwit::TestCase
   include Godwit::TestSupport::Forking
 

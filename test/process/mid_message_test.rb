@@ -3,9 +3,9 @@
 require "test_helper"
 require "native/shim/shim"
 
-# A peer vanishes while a socket sends it a message: then libzmq returns EAGAIN between two frames,
-# and the message is "cut". The shim pauses the sender after each frame, so that libzmq's threads
-# notice the end of the peer. Each child tries until a message was cut.
+# When the peer disconnects while a socket sends it a message, libzmq returns EAGAIN between two
+# frames: the message is "cut". The shim pauses the sender after each frame, so that libzmq's
+# threads notice the disconnect. Each child process tries until a message was cut.
 class MidMessageTest < Godwit::TestCase
   SHAPES = [%w[1 end], %w[1 mid end], %w[1 2 3 4 5], ["", ""], ["big" * 10_000, "", "end"]].freeze
 
@@ -99,8 +99,8 @@ class MidMessageTest < Godwit::TestCase
     end
   end
 
-  # A bound REQ can lose the reply to a request that was cut (ADR 3). The request's time-out sends
-  # it again. No frames of the cut request arrive alone.
+  # A bound REQ can lose the reply to a request that was cut (ADR 3). `request` sends it again after
+  # its time-out. The frames of the cut request never arrive alone.
   [{}, {relaxed: true}, {correlate: true}, {relaxed: true, correlate: true}].each do |options|
     test "REQ #{options.keys.join(" ")} stays usable with a REP" do
       not_on :ffi, "a bound REQ whose request was cut raises StateError"
@@ -116,8 +116,8 @@ class MidMessageTest < Godwit::TestCase
     end
   end
 
-  # A ROUTER receives what a REP would drop. Without an id no frames of a cut request arrive alone,
-  # with an id an empty frame may (ADR 3).
+  # A ROUTER also receives messages that a REP would drop. With `correlate: true` it may receive one
+  # empty frame of a cut request (ADR 3). Without, no frame of a cut request arrives alone.
   {{} => [], {correlate: true} => [[4]]}.each do |options, id|
     test "REQ #{options.keys.join(" ")} shows a ROUTER nothing but whole requests" do
       not_on :ffi, "a bound REQ whose request was cut raises StateError"
@@ -142,7 +142,7 @@ class MidMessageTest < Godwit::TestCase
     end
   end
 
-  # libzmq drops the rest of a ROUTER's message, and no frame of it reaches another peer.
+  # libzmq drops the remaining frames of a ROUTER's message; another peer receives none of them.
   test "ROUTER drops the rest" do
     assert_child(run_shimmed(<<~RUBY))
       20.times do
@@ -167,7 +167,7 @@ class MidMessageTest < Godwit::TestCase
     RUBY
   end
 
-  # @param pause [Integer] microseconds after each frame
+  # @param pause [Integer] pause in microseconds after each frame
   def run_shimmed(source, pause = 3000)
     run_child(PRELUDE + source, env: Godwit::TestSupport::Shim.windows(parts: pause))
   end

@@ -3,10 +3,10 @@
 require "test_helper"
 require "support/network"
 
-# While a name server does not answer, only one I/O thread waits for it: that of the connection
+# While a name server does not answer, only the I/O thread of that connection waits for the answer
 # (ADR 33).
 class NameServerTest < Godwit::TestCase
-  # The lookup outlasts the test: two minutes and a half.
+  # A lookup takes two and a half minutes, longer than the test.
   RESOLVER = "nameserver 127.0.0.53\noptions timeout:30 attempts:5\n"
   PRELUDE = <<~RUBY
     require "godwit"

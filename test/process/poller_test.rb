@@ -3,11 +3,11 @@
 require "test_helper"
 require_relative "forking"
 
-# A poller of a parent process, whose forked children hold its descriptors.
+# A poller of a parent process whose forked children have copies of the poller's descriptors.
 class PollerProcessTest < Godwit::TestCase
   include Godwit::TestSupport::Forking
 
-  # An epoll drops a descriptor only when it is closed in all processes: a child still has it.
+  # epoll drops a file only when all processes have closed their descriptors; a child still has one.
   test "sockets and IOs that the parent closes while a child lives are gone from its poller" do
     assert_done <<~RUBY
       epolls = -> {

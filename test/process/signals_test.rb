@@ -38,7 +38,7 @@ class SignalsTest < Godwit::TestCase
     end
   end
 
-  # The close of a Reader or a Stream locks a Mutex, which a trap handler cannot do.
+  # To close a Reader or a Stream locks a Mutex, which Ruby forbids in a trap handler.
   {
     "object" => ["call.object.close", "ClosedError"],
     "context" => ["call.object.context.shutdown", "ContextTerminatedError"],
@@ -159,8 +159,8 @@ class SignalsTest < Godwit::TestCase
       end
     RUBY
     child.wait_for("ready").signal(:INT).wait_for("interrupted")
-    # The process's exit waits again, since linger has no limit. A first signal may come before the
-    # exit waits.
+    # The process's exit waits too, since linger has no limit. A signal that comes before this wait
+    # does not end it, so the test sends signals until the process has ended.
     eventually { child.signal(:INT) && child.ended? }
     result = child.finish
     refute result.timed_out, result.to_s

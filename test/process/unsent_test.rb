@@ -7,7 +7,7 @@ require "support/ports"
 class UnsentTest < Godwit::TestCase
   HINT = "(linger: 0 skips the wait; Godwit.warn_unsent = false hides this line)"
 
-  # @return [Array<String>] the lines on standard error
+  # @return [Array(Array<String>, Array<String>)] the sorted lines on standard error, and four ports
   def lines_of(source)
     ports = Array.new(4) { Godwit::TestSupport::Ports.free.to_s }
     result = run_child("require 'godwit'\n#{source}", ports)

@@ -4,7 +4,7 @@ require "test_helper"
 require "logger"
 require "stringio"
 
-# Rows that go to sockets and loggers, and sockets as the input of a command.
+# Rows that `into` sends to sockets and loggers, and sockets whose messages are a command's input.
 class ShellBridgesTest < Godwit::TestCase
   Shell = Godwit::Shell
 
@@ -28,7 +28,7 @@ class ShellBridgesTest < Godwit::TestCase
     # it waits for the socket.
     stream = Shell.rows("yes", row = "x" * 1000)
     thread = in_thread { stream.into(push) }
-    eventually { !push.writable? } # until then, `stream` may be waiting for rows
+    eventually { !push.writable? } # before that, `stream` may still be waiting for rows
     until_waiting(push)
     assert_equal row, pull.recv
     stream.close
@@ -41,7 +41,7 @@ class ShellBridgesTest < Godwit::TestCase
   test "count: stops the command" do
     pull, push = connected_pair(:PULL, :PUSH)
     status = Shell.rows("yes").into(push, count: 3)
-    assert_equal [true, 3], [status.stopped?, status.rows] # the last read gave more rows
+    assert_equal [true, 3], [status.stopped?, status.rows] # the last read returned more than 3 rows
     assert_equal %w[y y y], pulled(pull, 3)
     assert_nil pull.recv(timeout: 0.05, exception: false)
     assert_raises(ArgumentError) { Shell.rows("yes").into(push, count: 0) }
@@ -55,7 +55,7 @@ class ShellBridgesTest < Godwit::TestCase
     push = Shell::Push.new(socket = open_socket(:PUSH))
     socket.bind(endpoint_for(:tcp))
     stream = Shell.rows("yes", timeout: 0.05)
-    assert_raises(Godwit::TimeoutError) { push.run(stream, timeout: 1) } # no peer gets the end
+    assert_raises(Godwit::TimeoutError) { push.run(stream, timeout: 1) } # end messages need a peer
     assert_equal [:timeout, true], [stream.status.timed_out, socket.closed?]
   end
 
@@ -135,7 +135,7 @@ class ShellBridgesTest < Godwit::TestCase
 
   test "rows that the socket has taken count, those in the way do not" do
     _, push = connected_pair(:PULL, :PUSH, transport: :inproc, send_hwm: 10, recv_hwm: 10)
-    status = Shell.rows("yes", idle: 1).into(push) # a slow machine starts `yes` within 1 s
+    status = Shell.rows("yes", idle: 1).into(push) # 1 s: a slow machine starts `yes` sooner
     assert_equal [:idle, 20], [status.timed_out, status.rows]
   end
 end

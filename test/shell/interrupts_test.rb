@@ -3,7 +3,7 @@
 require_relative "shell_case"
 require "support/interrupts"
 
-# An interrupt at each line of the code that ends a command.
+# Thread#raise at each line of the code that ends a command.
 class ShellInterruptsTest < ShellCase
   include Godwit::TestSupport::Interrupts
 

@@ -4,7 +4,7 @@ require_relative "shell_case"
 
 # Memory does not grow with the number of rows.
 class ShellMemoryTest < ShellCase
-  # Prints the block's value, and how many KiB the large run needs beyond the small one.
+  # Prints the block's value for `large`, and by how many KiB that run raised the peak of memory.
   GROWTH = <<~'RUBY'
     require "godwit"
     def peak = File.read("/proc/self/status")[/VmHWM:\s+(\d+)/, 1].to_i

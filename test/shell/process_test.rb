@@ -132,7 +132,7 @@ class ProcessTest < ShellCase
   SHOWS = 'for s in INT TERM; do trap "echo $s > $FILE; exit 1" $s; done; echo $$; while :; do ' \
     "sleep 0.01; done"
 
-  # The signal is sent in the main thread, and in another one.
+  # The main thread reads the command, or another thread reads it.
   {INT: "%s", TERM: "Thread.new { %s }.join"}.each do |signal, thread|
     test "#{signal} that ends the reader reaches the command" do
       not_on :jruby, "an untrapped signal ends Java and raises nothing"

@@ -69,7 +69,7 @@ class ShellPushPullTest < Godwit::TestCase
   end
 
   GREETING = "\xFF#{"\0" * 8}\x7F\x03\x00NULL#{"\0" * 48}".b
-  # Of the first two strangers libzmq reports only the disconnect.
+  # Peers that are no PUSH or PULL. For the first two, libzmq reports the disconnect alone.
   STRANGERS = {
     "sends zeros" => "\0" * 20,
     "is a DEALER" => "#{GREETING}\x04\x1C\x05READY\x0BSocket-Type\0\0\0\x06DEALER".b,
@@ -165,7 +165,7 @@ class ShellPushPullTest < Godwit::TestCase
     not_on :jruby, "JRuby has no fiber scheduler"
     push, socket = bound(:PUSH)
     statuses = {}
-    # The type check of each row would take longer than the deadline for a hang.
+    # With 20,000 rows the checks of types would take longer than the deadline for a hang.
     count = ENV["GODWIT_TEST_TYPES"] ? 2000 : 20_000
     thread = Godwit::TestSupport::TinyScheduler.thread do
       Fiber.schedule do

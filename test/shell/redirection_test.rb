@@ -7,7 +7,7 @@ require "stringio"
 require "tempfile"
 require "zlib"
 
-# Which objects become the stdin or stderr of a command, and for which ones Ruby reads or writes.
+# Objects that become the stdin or stderr of a command; for some of them Ruby reads or writes.
 class RedirectionTest < ShellCase
   include Godwit::TestSupport::TLS
 

@@ -86,7 +86,7 @@ class RowsTest < ShellCase
   test "one String for all rows, whose copies stay unchanged" do
     copies = []
     rows = []
-    # Rows long enough that copies of a String share its bytes.
+    # The rows are so long that a copy of a String shares its bytes.
     Shell.rows("seq", "-f", "%050.0f", "1", "2000", reuse: true) do |row|
       copies << row.dup
       rows << row

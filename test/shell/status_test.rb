@@ -71,7 +71,7 @@ class StatusTest < ShellCase
   end
 
   test "timeout: ends the whole" do
-    rows = 0 # on a busy machine the time may be over before the first row
+    rows = 0 # on a busy machine the time-out may come before the first row
     status = nil
     took = seconds { status = sh("echo a; exec sleep 1000", timeout: 0.2) { rows += 1 } }
     names = %i[timed_out timed_out? success? failed? stopped? signal rows]
@@ -110,7 +110,7 @@ class StatusTest < ShellCase
   test "idle: does not count the time that the caller takes" do
     go = Queue.new
     options = {idle: 0.8, input: Enumerator.new { |pieces| loop { pieces << go.pop } }}
-    with_clock do |clock| # time that passes only in the caller's block
+    with_clock do |clock| # this clock moves only when the test advances it
       stream = sh("echo a; read x; echo b", **options)
       assert_equal "a", stream.next
       clock.advance(0.9)

@@ -48,7 +48,7 @@ class StoppingTest < ShellCase
     end
   }.freeze
 
-  # Opens the eventfd that all waits use, so that no test counts it as remaining.
+  # Opens the eventfd that all waits use, so that no test counts it as a remaining descriptor.
   def setup
     super
     out, into = pipe
@@ -84,7 +84,7 @@ class StoppingTest < ShellCase
   end
 
   IGNORES_TERM = "trap \"\" TERM; echo ready; while :; do sleep 1000; done"
-  # A process => the script that runs it, and the signal that ends the command.
+  # A process that ignores TERM => its script, and the signal that ends the command's leader.
   {"a command" => [IGNORES_TERM, :KILL],
    "a command's child" => ["sh -c '#{IGNORES_TERM}' & wait", :TERM]}
     .each do |what, (script, signal)|
@@ -101,7 +101,7 @@ class StoppingTest < ShellCase
   # A reaped pid may belong to another process, so the test checks the order of calls on a Child.
   test "the leader is reaped after the last signal, and never signalled again" do
     calls = []
-    processes = Shell::Processes.new(30) # seconds, within which TERM ends the command
+    processes = Shell::Processes.new(30) # seconds of grace; TERM ends the command sooner
     child = Shell::Child.new(Process.spawn("sleep", "1000", pgroup: true), ["sleep"])
     child.define_singleton_method(:signal) { |name| calls << name && super(name) }
     child.define_singleton_method(:reap) { calls << :reap && super() }

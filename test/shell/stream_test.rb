@@ -2,7 +2,7 @@
 
 require_relative "shell_case"
 
-# A Stream is an Enumerator. Also arguments that Shell refuses.
+# A Stream as an Enumerator, and arguments that Shell refuses.
 class ShellStreamTest < ShellCase
   test "it is an Enumerator, lazy and not" do
     stream = Shell.rows("seq", "5")

@@ -6,7 +6,8 @@ require "stringio"
 # Standard error, input, pipelines, environment and terminals of commands.
 class StreamsTest < ShellCase
   BOTH = "echo out; echo err >&2"
-  # Writes a megabyte to stderr, then one to stdout: a reader that drains only one of them hangs.
+  # Writes a megabyte to stderr, one to stdout, and one to stderr again: a reader that drains only
+  # one of the two streams hangs.
   LOUD =
     "head -c 1000000 /dev/zero | tr '\\0' 'e' >&2; head -c 1000000 /dev/zero | tr '\\0' 'o'; " \
     "head -c 1000000 /dev/zero | tr '\\0' 'e' >&2"

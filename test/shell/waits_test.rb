@@ -19,7 +19,7 @@ class WaitsTest < ShellCase
     assert_raises(Stop) { ended(thread) }
     refute_empty living(groups.last)
     assert eventually { groups.all? { |group| living(group).empty? } }
-    # On JRuby the reaper may also have abandoned streams of other tests.
+    # On JRuby the reaper may also have abandoned streams of other tests: check only these groups.
     mine = ->(processes) { processes.children.any? { |child| groups.include?(child.pid) } }
     eventually do
       Shell::Reaper.running.none?(&mine) &&
@@ -56,7 +56,7 @@ class WaitsTest < ShellCase
         order << :stopped
       end
       Fiber.schedule do
-        sleep 0.01 until row # then the grace begins, and lasts until the write below
+        sleep 0.01 until row # with the row, the grace begins; the write below ends it
         order << :other
         File.write(fifo, "go\n")
       end
@@ -114,7 +114,8 @@ class WaitsTest < ShellCase
         tasks = Array.new(30) do |number|
           task.async { sh("sleep 30 & sleep 30 & echo #{number}", drain: 0).to_a }
         end
-        # Shell checks a silent command by this call, which reads a file as a scan of /proc does.
+        # Shell makes this call while a command is silent. The call reads a file in /proc, as the
+        # search for a command's remaining processes does.
         refute Shell.const_get(:Members).stopped?(Process.pid)
         tasks.flat_map(&:wait)
       end

@@ -4,8 +4,8 @@
 
 require_relative "stress_case"
 
-# Several threads, parallel on JRuby, change what Godwit itself stores of a socket, a poller and a
-# context.
+# Several threads, parallel on JRuby, change the data that Godwit itself stores about a socket, a
+# poller and a context.
 class BookkeepingTest < Godwit::StressCase
   THREADS = 4
 

@@ -61,7 +61,7 @@ class HighWaterTest < Godwit::StressCase
   private
 
   # Runs threads and fibers that send the numbers below `total`, each number once.
-  # @param groups [Integer] each worker sends only the numbers of one of so many groups
+  # @param groups [Integer] number of groups of numbers; a worker sends the numbers of one group
   def run_senders(socket, total, groups: 1)
     numbers =
       Array.new(groups) { |group| Thread::Queue.new((group...total).step(groups).to_a).close }

@@ -2,8 +2,8 @@
 
 require_relative "stress_case"
 
-# Sends one message at a time to one of several sockets of a poller, and the next when a thread has
-# received it. After a lost wake-up the test stops: Godwit does not poll again by itself.
+# Sends a message to one of a poller's sockets; the next message waits until a thread has received
+# this one. After a lost wake-up the test stops: Godwit does not poll again by itself.
 class PollerStressTest < Godwit::StressCase
   SOCKETS = 5
   TRANSPORTS = %i[tcp inproc ipc].freeze
@@ -35,7 +35,7 @@ class PollerStressTest < Godwit::StressCase
     feed(messages(3_000))
   end
 
-  # The poller's reads must not swallow the edges that blocked receivers wait for.
+  # The poller's reads of ZMQ_EVENTS consume edges; blocked receivers must wake nevertheless.
   test "blocked receivers beside a poller that only looks" do
     in_thread { quietly { look(@poller) } }
     @pulls.each { |pull| in_thread { quietly { took(pull.recv) until @stop } } }
@@ -86,7 +86,7 @@ class PollerStressTest < Godwit::StressCase
     end
   end
 
-  # Waits again and again while a message is there, which another thread receives.
+  # Waits in the poller again and again, and receives nothing: other threads receive the messages.
   def look(poller)
     until @stop
       poller.wait { |event| event.object.events }
@@ -102,7 +102,7 @@ class PollerStressTest < Godwit::StressCase
     end
   end
 
-  # MASK defers a kill until the thread has passed on the message that it received.
+  # MASK defers a kill until the thread has put the received message into @taken.
   def polling_thread(timeout = nil)
     in_thread { Thread.handle_interrupt(MASK) { poll(@poller, timeout) } }
   end

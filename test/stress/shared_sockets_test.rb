@@ -2,15 +2,15 @@
 
 require_relative "stress_case"
 
-# 8 threads and 8 fibers share a DEALER, and as many share a ROUTER. At random, threads are killed,
-# get an exception or time out, and fibers are stopped; others replace them. Each message must come
-# back whole, once.
+# 8 threads and 8 fibers share a DEALER, another 8 threads and 8 fibers share a ROUTER. At random,
+# threads are killed, get an exception or time out, and fibers are stopped; new ones replace them.
+# Each message must come back whole, once.
 class SharedSocketsTest < Godwit::StressCase
-  THREADS = 4 # senders, and as many receivers: 8 on each socket
+  THREADS = 4 # for each of the four roles; two roles use the DEALER, two the ROUTER
   FIBERS = 4
   HIGH_WATER = 50 # low, so that senders wait too
 
-  # The task of a worker: its method is `step`.
+  # The name of a worker's task, and the method that the worker repeats.
   Role = Struct.new(:name, :step)
 
   test "a DEALER and a ROUTER shared by threads and fibers that are killed" do
@@ -52,7 +52,7 @@ class SharedSocketsTest < Godwit::StressCase
       begin
         __send__(role.step, log, random)
       rescue Godwit::TimeoutError, Retry
-        next # another worker sends the message that this one could not send
+        next # another worker sends the message that was not sent
       end
     end
   rescue Godwit::ClosedError
@@ -90,7 +90,7 @@ class SharedSocketsTest < Godwit::StressCase
     end
   end
 
-  # On JRuby a deferred kill ends the wait for the queue's own lock, before anything is in it.
+  # On JRuby a deferred kill makes `<<` raise ThreadError before the item is in the queue.
   def put(queue, item)
     queue << item
   rescue ThreadError
@@ -118,7 +118,7 @@ class SharedSocketsTest < Godwit::StressCase
     in_thread { Thread.handle_interrupt(MASK) { work(role) } }
   end
 
-  # A thread with an event loop, FIBERS workers, and another fiber that stops and replaces them.
+  # A thread with an event loop: FIBERS workers, and another fiber that stops and replaces workers.
   def start_reactor(role)
     in_thread do
       Async do |task|
@@ -136,7 +136,7 @@ class SharedSocketsTest < Godwit::StressCase
     end
   end
 
-  # Kills and replaces threads, or raises in them, until all messages have come back.
+  # Kills threads and replaces them, or raises in them, until all messages have come back.
   def chaos(threads, total)
     until_reached(total) do
       pair = threads[@random.rand(threads.size)]

@@ -2,8 +2,8 @@
 
 require_relative "stress_case"
 
-# Many threads and fibers wait on one PULL. A message is sent only when the last one was received.
-# After a lost wake-up the test stops: Godwit does not poll again by itself.
+# Many threads and fibers wait on one PULL. A message is sent only after the previous message was
+# received. After a lost wake-up the test stops: Godwit does not poll again by itself.
 class SlowFeedTest < Godwit::StressCase
   THREADS = 6
   FIBERS = 6
@@ -12,7 +12,7 @@ class SlowFeedTest < Godwit::StressCase
     feed(messages(4_000), transport)
   end
 
-  # The other calls consume edges that the waiting receivers need.
+  # The calls of the meddlers consume edges that the waiting receivers need.
   test "each message is taken at once while others use the socket otherwise" do
     feed(messages(4_000), :tcp) do
       meddler { @pull.events }
@@ -23,7 +23,7 @@ class SlowFeedTest < Godwit::StressCase
     end
   end
 
-  # A waiter that is killed after its wake-up must pass the wake-up to another one.
+  # A waiter that is killed after its wake-up must pass the wake-up to another waiter.
   test "each message is taken at once while waiters are killed, raised at and timed out" do
     replacing = true
     replacer = nil
@@ -42,7 +42,7 @@ class SlowFeedTest < Godwit::StressCase
     [@pull, @push].each { |socket| socket&.close }
   end
 
-  # Sends `count` messages, one by one.
+  # Sends `count` messages, each after a waiter has received the previous message.
   def feed(count, transport)
     @pull, @push = connected_pair(:PULL, :PUSH, transport: transport)
     @waiters = Array.new(THREADS) { waiter }

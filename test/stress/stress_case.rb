@@ -7,13 +7,13 @@ require "async" if Fiber.respond_to?(:set_scheduler) && Godwit::BACKEND == :nati
 require "zlib"
 
 module Godwit
-  # Shared by the stress tests. GODWIT_STRESS_MESSAGES and GODWIT_STRESS_SEED choose another number
-  # and seed; `rake stress` and `rake stress:rounds` run the long forms.
+  # Shared by the stress tests. GODWIT_STRESS_MESSAGES sets the number of messages, and
+  # GODWIT_STRESS_SEED the seed. `rake stress` and `rake stress:rounds` run the long forms.
   class StressCase < TestCase
     SEED = Integer(ENV.fetch("GODWIT_STRESS_SEED") { Random.new_seed % 0xFFFFFF })
     MESSAGES = ENV.fetch("GODWIT_STRESS_MESSAGES") { TestSupport::Length.of(40_000, long: 100_000) }
     SCALE = Float(MESSAGES) / 100_000
-    PATIENCE = HANG # seconds without progress that fail the test
+    PATIENCE = HANG # seconds without progress after which a test fails
 
     deadline [60 * SCALE, 90].max
 
@@ -31,7 +31,7 @@ module Godwit
       @stop = false
     end
 
-    # @return [Integer] the number of messages, scaled by GODWIT_STRESS_MESSAGES
+    # @return [Integer] `normal`, scaled by GODWIT_STRESS_MESSAGES; at least 50
     def messages(normal) = [(normal * SCALE).to_i, 50].max
 
     # Runs the block in fibers of a new thread, each with its number. On the FFI backend, where a
@@ -66,8 +66,8 @@ module Godwit
 
     def failed(message) = flunk("#{message} (GODWIT_STRESS_SEED=#{SEED})")
 
-    # @return [String, Array<String>] a message of random size and number of frames. Its start has
-    #   its number, the number of frames and a checksum.
+    # @return [String, Array<String>] a message of random size and number of frames. Its first 16
+    #   bytes are its number, the number of the other frames, and a checksum.
     def compose(number, random)
       frames =
         random.rand(2).zero? ? [] : Array.new(random.rand(1..8)) { random.bytes(size(random)) }
@@ -109,8 +109,8 @@ module Godwit
       assert_equal total, counts.sum
     end
 
-    # Waits until the block's number reaches `total`. Fails when it does not change for PATIENCE
-    # seconds.
+    # Waits until the block's value reaches `total`. Fails when the value does not change for
+    # PATIENCE seconds.
     def until_reached(total)
       last = -1
       since = monotonic

@@ -21,7 +21,7 @@ module Godwit
       end
 
       # @param globs [Array<String>]
-      # @return [Boolean] whether a changed path matches one
+      # @return [Boolean] whether a changed path matches a glob
       def any?(globs)
         (@paths ||= paths || []).any? { |path| globs.any? { |glob| File.fnmatch?(glob, path) } }
       end

@@ -10,14 +10,14 @@ module Godwit
     # Child processes with a deadline, for tests that may crash, hang, fork or catch signals.
     module Children
       ROOT = File.expand_path("../..", __dir__)
-      # The command that runs this Ruby. JRuby that runs from its jars cannot name its command.
+      # The command that runs this Ruby. A JRuby in jars cannot tell its own command.
       RUBY = (
         (RUBY_ENGINE == "jruby") ? ENV.fetch("GODWIT_TEST_JRUBY").split("\n") : [RbConfig.ruby]
       ).freeze
 
-      # Options for a program with gems, and for one without. RubyGems doubles the time to start.
-      # Bundler adds three times as much, and the program needs only the paths of its gems. JRuby
-      # brings its own gems; the FFI backend needs the gem ffi.
+      # Options for a program with gems, and without. RubyGems doubles the time to start,
+      # and Bundler adds three times as much as RubyGems, so a program gets only its gems' paths.
+      # JRuby brings its own gems; the FFI backend needs the gem ffi.
       GEMS = {
         true =>
           (RUBY_ENGINE == "jruby") ? [] :
@@ -26,10 +26,10 @@ module Godwit
           (RUBY_ENGINE != "jruby" && ENV["GODWIT_BACKEND"] == "ffi") ? [] : ["--disable=gems"]
       }.freeze
 
-      # The start of a command that runs tests.
+      # The first words of a command line that runs tests.
       TESTS = [*RUBY, "--disable=gems", *GEMS[true], "-Ilib", "-Itest"].freeze
 
-      # The command `godwit`.
+      # The first words of a command line that runs `godwit`.
       GODWIT = [*RUBY, *GEMS[false], "-W", "-Ilib", "exe/godwit"].freeze
 
       # Ruby's GC options for this stage (ADR 23). Not every child gets them: under -W Ruby prints
@@ -82,7 +82,7 @@ module Godwit
           self
         end
 
-        # Waits for the child's end. At the deadline it requests a thread dump and kills the child.
+        # Waits for the child's end. At its deadline the child prints its stacks and is killed.
         # @return [Result]
         def finish
           return @result if @result
@@ -91,7 +91,7 @@ module Godwit
           timed_out = in_time == false || !reap(@deadline)
           end_late if timed_out
           @open.each_key(&:close)
-          kill_group # kills processes that the child started
+          kill_group # the child's own children may still run
           @result = Result.new(@status, @stdout, @stderr, timed_out)
         end
 
@@ -105,7 +105,7 @@ module Godwit
         def close_input = @stdin.close
 
         # @yield starts the process, with its standard streams
-        # @yieldreturn [Integer] its id
+        # @yieldreturn [Integer] the process id
         def begin_with(deadline, input, stdin, out, output)
           @deadline = monotonic + deadline
           @stdin, @out = stdin, out
@@ -147,7 +147,7 @@ module Godwit
         def end_late
           unless @status
             Process.kill(:QUIT, @pid)
-            patience = monotonic + 3 # seconds, the same as bin/test gives a stage
+            patience = monotonic + 3 # seconds for the thread dump; bin/test gives a stage the same
             pump(patience) until @open.empty? || monotonic > patience
           end
           kill_group
@@ -164,7 +164,7 @@ module Godwit
         def monotonic = Process.clock_gettime(Process::CLOCK_MONOTONIC)
       end
 
-      # A child would load Bundler through these variables, which takes a fifth of a second.
+      # Unsets these variables: with them a child loads Bundler, which takes a fifth of a second.
       NO_BUNDLER = {"RUBYOPT" => nil, "RUBYLIB" => nil, "BUNDLER_SETUP" => nil}.freeze
 
       # Starts a Ruby program with lib/ on its load path; with the bundle's gems when `gems` is

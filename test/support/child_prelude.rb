@@ -7,8 +7,8 @@
 $VERBOSE = true
 ENV.delete("RUBY_GC_HEAP_FREE_SLOTS_MAX_RATIO")
 
-# A child that exceeds its deadline prints its threads' stacks before it is killed. Java does so
-# by itself.
+# A child past its deadline gets QUIT and prints its threads' stacks before it is killed. Java
+# prints the stacks at QUIT by itself.
 RUBY_ENGINE == "jruby" || Signal.trap("QUIT") do
   Thread.list.each do |thread|
     warn "", thread.inspect, *(thread.backtrace || []).map { |line| "  #{line}" }
@@ -19,7 +19,7 @@ Signal.trap("HUP", "DEFAULT") unless RUBY_ENGINE == "jruby"
 
 $stdout.sync = true
 
-# JRuby's GC.start does nothing.
+# On JRuby GC.start does nothing, but JRuby.gc collects.
 require "jruby" if RUBY_ENGINE == "jruby"
 def collect_garbage = (RUBY_ENGINE == "jruby") ? JRuby.gc : GC.start
 
@@ -37,6 +37,6 @@ rescue Errno::EMFILE
   files
 end
 
-# A program waits for its threads' waits by the same methods as a test.
+# A child's program waits for waiting threads by the same methods as a test.
 require_relative "waiters"
 Object.include Godwit::TestSupport::Waiters

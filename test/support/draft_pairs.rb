@@ -13,7 +13,7 @@ module DraftPairs
     [server, client, id]
   end
 
-  # A RADIO and a DISH that has joined the groups. A received message proves each join.
+  # A RADIO and a DISH that has joined the groups. A message of the last group proves all joins.
   def radio_and_dish(transport, *groups)
     radio, dish = connected_pair(:RADIO, :DISH, transport: transport)
     dish.join(*groups)

@@ -67,7 +67,7 @@ class FaultsTest < Godwit::TestCase
 
   private
 
-  # @return [Array<String>] the changed lines that are valid
+  # @return [Array<String>] the changed lines with which the text is still valid code
   def faults(sites, text, path)
     lines = text.lines(chomp: true)
     sites.of(lines).filter_map do |index, _, changed|

@@ -63,7 +63,7 @@ module Godwit
 
       private
 
-      # Does nothing: Child closes its program's input here, which would end the command.
+      # Does nothing. Child#finish calls this method; to close the input would end the command.
       def close_input = nil
 
       # Opens a terminal without echo whose lines end with "\n" alone.
@@ -91,7 +91,7 @@ module Godwit
       end
     end
 
-    # Starts commands, which the end of the test ends.
+    # Starts commands; the teardown of the test ends them.
     module ForkedCommands
       # @return [ForkedCommand]
       def start(*words, **options)

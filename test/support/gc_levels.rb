@@ -24,7 +24,7 @@ module Godwit
       # A value of GC.stress= : 0x01 allows no major collections.
       STRESS = {"stress" => 0x01, "stress-all" => 0x01}.freeze
       LEFT_ALONE = %w[none valgrind].include?(LEVEL)
-      SHUFFLE_EVERY = 10 # a shuffle costs some 70 ms
+      SHUFFLE_EVERY = 10 # tests from one shuffle to the next; a shuffle takes some 70 ms
 
       SLOWNESS = (STRESS.key?(LEVEL) || LEVEL == "valgrind") ? 10 : 1
 
@@ -34,7 +34,7 @@ module Godwit
 
         def stress? = STRESS.key?(LEVEL)
 
-        # Whether tests run whose classes do not call `under_gc_stress`.
+        # Whether tests also run if their classes do not call `under_gc_stress`.
         def everybody? = !stress? || LEVEL == "stress-all"
 
         def before_test
@@ -64,7 +64,7 @@ module Godwit
           @grown ? GC.verify_compaction_references(toward: :empty) : grow_and_shuffle
         end
 
-        # Doubles the heap, so that every object can move. Doubling at each call would never end.
+        # Doubles the heap, so that every object can move: once, since each call would double it.
         def grow_and_shuffle
           @grown = true
           room = (RUBY_VERSION >= "3.2") ? {expand_heap: true} : {double_heap: true}

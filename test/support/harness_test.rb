@@ -2,7 +2,7 @@
 
 require "test_helper"
 
-# The harness must detect each fault of FAULTS. A test class in a child process has them.
+# The harness must detect each fault of FAULTS. A test class in a child process has the fault.
 class HarnessTest < Godwit::TestCase
   def outcome(body, prelude: "", env: {})
     report = "#{scratch_dir}/report.json"
@@ -88,12 +88,12 @@ class HarnessTest < Godwit::TestCase
     RUBY
     assert_equal [124, 1], [@child.status.exitstatus, @report["failed"]], @child.to_s
     assert_match(/Case#test_it went past its deadline/, @child.stderr)
-    assert_match(/in `stuck'/, @child.stderr) # Minitest's own threads are in `pop'
+    assert_match(/in `stuck'/, @child.stderr) # Minitest's own threads wait in `pop'
   end
 
   test "a child past its deadline is asked where it is, then killed" do
     child = start_child("def stuck\nputs 'said'\nsleep\nend\nstuck", deadline: 20).wait_for("said")
-    # Set only after the child has started, since its start may take long.
+    # The deadline is set after the child has started, since the start may take long.
     child.instance_variable_set(:@deadline, monotonic + 0.1)
     result = child.finish
     assert result.timed_out

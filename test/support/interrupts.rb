@@ -3,13 +3,13 @@
 module Godwit
   module TestSupport
     # Interrupts the library at each of its lines in turn, by Thread#raise: handle_interrupt defers
-    # that, and would not defer an error raised in a TracePoint.
+    # Thread#raise, but would not defer an error that a TracePoint raises.
     module Interrupts
       Stop = Class.new(Exception) # standard:disable Lint/InheritException -- as an interrupt is
 
-      # Yields a callable. Its first call interrupts its block at the first of the lines, its second
-      # call at the second, and so on. The callable returns whether the line was reached; the outer
-      # block must return that.
+      # Calls the block once per line. The block gets a callable, which runs its own block,
+      # interrupts it at that line, and returns whether the line was reached. The outer block must
+      # return the same.
       # @param path [Regexp] matches the paths of the files whose lines count
       # @param least [Integer] fewer lines than this fail the test
       def at_each_line(path, least: 2)
@@ -26,7 +26,7 @@ module Godwit
         thread = Thread.current
         count = 0
         trace = TracePoint.new(:line) do |point|
-          next if count == line # a Regexp takes interrupts as a wait does
+          next if count == line # Stop is pending already, and a Regexp would raise it here
           if Thread.current == thread && point.path.match?(path) && (count += 1) == line
             thread.raise(Stop)
           end

@@ -5,13 +5,13 @@ module Godwit
     # A clock that moves only when the test advances it, or by a tick at each read. `with_clock
     # { |clock| … }` replaces Godwit's own clock with it.
     class ManualClock
-      # @param tick [Float] seconds
+      # @param tick [Float] seconds by which each read advances the clock
       def initialize(tick: 0.0)
         @now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
         @tick = tick
       end
 
-      # @return [Float] seconds
+      # @return [Float] the clock's time in seconds
       def now = @now += @tick
       alias_method :call, :now
 

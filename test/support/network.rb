@@ -25,7 +25,7 @@ module Godwit
           ]
         end
 
-        # @return [String, nil] why this system can make no namespace; nil: it can
+        # @return [String, nil] why this system cannot create a namespace; nil if it can
         def missing
           return @missing if defined?(@missing)
           said = IO.popen(command("true"), err: %i[child out], &:read)
@@ -120,7 +120,7 @@ class NetworkCase < Godwit::TestCase
   def run_inside
     path = File.join(scratch_dir, "results")
     env = {"GODWIT_TEST_NETWORK" => Network.id, RESULTS => path}
-    seed = ["--seed", Minitest.seed.to_s] if Minitest.respond_to?(:seed) # not with JRuby's
+    seed = ["--seed", Minitest.seed.to_s] if Minitest.respond_to?(:seed) # JRuby's has none
     command = [*Godwit::TestSupport::Children::RUBY, "-Ilib", "-Itest", self.class.file, *seed]
     env = Godwit::TestSupport::Children::PAGES.merge(env)
     result = start_command(Network.command(*command), deadline: 180, env: env).finish

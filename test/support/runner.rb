@@ -12,7 +12,7 @@ module Godwit
     class Runner
       def initialize(arguments, changes: Changes.new(Stage::ROOT), gate: GATE)
         @seed = Random.new_seed % 0xFFFF
-        @jobs = 4 # a stage spends half of its time waiting
+        @jobs = 4 # stages that run at the same time; a stage spends half of its time waiting
         @changes = changes
         @stages = gate + FULL.select { |stage| stage.touched?(@changes) }
         @whole = true

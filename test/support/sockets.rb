@@ -4,8 +4,8 @@ require "tmpdir"
 
 module Godwit
   module TestSupport
-    # Makes sockets and contexts, and closes them at the end of the test. The test must have closed
-    # all others by then.
+    # Makes sockets and contexts, and closes them at the end of the test. The test itself must close
+    # those that it makes by other means.
     module Sockets
       # A stage of another backend or mode tests only the transport that the stage chooses.
       TRANSPORTS = [
@@ -26,7 +26,7 @@ module Godwit
         # @return [Numeric] seconds that a context may take to end
         attr_accessor :context_deadline
 
-        # The error of a waiting call whose socket is closed.
+        # Whether a waiting call raises this error when its socket or its context is closed.
         def closing_error?(error)
           error.is_a?(Godwit::ClosedError) || error.is_a?(Godwit::ContextTerminatedError)
         end
@@ -120,7 +120,7 @@ module Godwit
       def path(*names) = File.join(scratch_dir, *names.map(&:to_s))
 
       # Opens two sockets, binds the first and connects the second to it.
-      # @param options for both; `bind_options:`, `connect_options:` for one
+      # @param options for both; `bind_options:` for the first alone, `connect_options:` the second
       # @return [Array(Godwit::Socket, Godwit::Socket)]
       def connected_pair(
         binder, connector, transport: :tcp, bind_options: {}, connect_options: {}, **options
@@ -184,8 +184,8 @@ module Godwit
         end
       end
 
-      # A linger of 0 would make libzmq abort when both ends of a connection close in the middle of
-      # a message of several frames (docs/limits.md).
+      # A linger of 0 would make libzmq abort when both sockets of a connection close in the middle
+      # of a message of several frames (docs/limits.md).
       def no_linger(socket)
         socket.linger = 0.02
       rescue Godwit::ClosedError, Godwit::ContextTerminatedError

@@ -22,10 +22,10 @@ module Godwit
       ROOT = File.expand_path("../..", __dir__)
       LOGS = File.join(ROOT, "tmp/test")
       READ = 65_536
-      DEADLINE = 3_600 # seconds: it catches a hang that the watchdog of the tests does not
+      DEADLINE = 3_600 # seconds for a stage, for a hang that the tests' watchdog does not end
       # Ruby 3.1 may read a heap page after compaction has released it, and crash (ADR 23).
       KEEP_PAGES = {"RUBY_GC_HEAP_FREE_SLOTS_MAX_RATIO" => "1.0"}.freeze
-      PREPARING = Mutex.new # several stages may prepare the same thing
+      PREPARING = Mutex.new # one stage prepares at a time: several may need the same build
 
       Settings = Struct.new(
         :quick, :work, :rake, :files, :prefix, :jruby, :alone, :prepare, :missing, :transport,
@@ -82,7 +82,7 @@ module Godwit
       # @return [Array<String>] paths of its test files
       def files = @files ||= @glob ? Dir.glob(@glob, base: ROOT).sort : []
 
-      # @return [Array<String>] the command that runs the stage, or only these of its test files
+      # @return [Array<String>] the command that runs the stage, or only the given test files of it
       def command(seed, files = self.files)
         rake = @settings.rake
         return [*@settings.prefix, RbConfig.ruby, "-S", "rake", *rake] if rake
@@ -93,8 +93,7 @@ module Godwit
         ]
       end
 
-      # Which of the tests run.
-      # @return [Hash{String => String}] the environment of the command
+      # @return [Hash{String => String}] the command's environment, which chooses the tests that run
       def environment(seed, long: false) = scope(seed, long).merge(@env)
 
       private
@@ -159,8 +158,8 @@ module Godwit
         reader.close
       end
 
-      # Whether the GC level compacts, or a test compacts by itself. On other stages the memory of
-      # one test would slow down all later tests.
+      # Whether objects move: by the GC level, or because a test compacts. Only such a stage gets
+      # KEEP_PAGES, since retained pages of one test slow down all later tests.
       def collector_moves?
         return false unless @glob
         @env["GODWIT_TEST_GC"] != "none" || files.any? do |file|
@@ -168,7 +167,7 @@ module Godwit
         end
       end
 
-      # Prints the output of the stage and appends it to the log, until the stage ends or is late.
+      # Prints the stage's output and appends it to the log, until the stage ends or its time is up.
       def follow(reader, log, finish)
         until @status
           return end_late(reader, log) if monotonic > finish
@@ -179,7 +178,7 @@ module Godwit
       end
 
       def copy(reader, log, seconds)
-        # The output ends before the process does.
+        # The process has closed its output, but has not ended.
         return !!IO.select(nil, nil, nil, [seconds, 0.01].min) if @ended
         return false unless reader.wait_readable(seconds)
         text = reader.read_nonblock(READ)
@@ -206,7 +205,7 @@ module Godwit
 
       def running = File.exist?(@now.to_s) ? File.read(@now) : "unknown"
 
-      # The stage's process and all its descendants, also those in other groups.
+      # The stage's process and all its descendants, also those in other process groups.
       # @return [Array<Integer>]
       def family
         parents = Dir["/proc/[0-9]*/stat"].to_h do |file|

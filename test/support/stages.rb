@@ -27,13 +27,13 @@ module Godwit
       library = [DraftLibrary.new.build, ENV["LD_LIBRARY_PATH"]].compact.join(":")
       {"LD_LIBRARY_PATH" => library, "GODWIT_TEST_DRAFT" => "1"}
     end
-    # For a stage whose children load the library.
+    # For a stage whose child processes load the libzmq with drafts.
     DRAFTS_BUILT = -> { {"GODWIT_DRAFT_LIBRARY" => DRAFTS.call.fetch("LD_LIBRARY_PATH")} }
     MRUBY = preparation("the mrbgem does not compile") { MRubyBuild.new.build }
     # Builds the nginx module, and fetches nginx and what its tests need.
     EDGE = preparation("the edge does not compile") { EdgeBuild.new.build }
     DEBIANS = preparation("no Debian") { Debians.prepare }
-    # The newest librdkafka.
+    # The newest release of librdkafka.
     NEWEST_LIBRDKAFKA = preparation("no newest librdkafka") do
       {"GODWIT_LIBRDKAFKA" => NewestLibrdkafka.path}
     end
@@ -59,7 +59,7 @@ module Godwit
     # @param on [Symbol, nil] a key of {SYSTEMS}
     # @param files [String] glob in test/ or work/test/, without its `_test.rb`
     # @param changes [String, nil] globs that become the `full` of the {Stage}
-    # @param more [Hash] for {Stage}
+    # @param more [Hash] other settings of the {Stage}
     def self.stage(name, about, on: nil, files: nil, changes: nil, rake: nil, **more)
       more[:files] = "#{"test/" unless files.start_with?("work/")}#{files}_test.rb" if files
       Stage.new(name, about, rake: rake&.split, full: changes&.split, **SYSTEMS.fetch(on, {}),
@@ -198,8 +198,8 @@ module Godwit
         changes: RBCZMQ),
       *stages_of_others("compat ffi-rzmq", "ffi-rzmq's layer",
         files: "compat/ffi_rzmq/{differences,waits}", changes: FFI_RZMQ),
-      # Omits the files that do not depend on the backend: kills during a write, foreign tests and
-      # programs, cost.
+      # Omits the files that do not depend on the backend: kills during a write, tests and programs
+      # of other projects, cost.
       stage("logger ffi", "Godwit::Logger on the FFI backend, where it matters", on: :ffi,
         files: "logger/{broadcaster,control,drop_in,durable,durable_process,exit,journal," \
           "log_queue,overflow,reader,reading_process,receiver,sender,spool," \

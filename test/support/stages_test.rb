@@ -8,7 +8,7 @@ require "support/runner"
 class StagesTest < Godwit::TestCase
   TestSupport = Godwit::TestSupport
 
-  # Makes a git repository, and commits a file in each folder.
+  # Makes a git repository, creates these files in it, and commits them.
   def repository(*paths)
     paths.each { |path| write(path, "1") }
     git("init", "--quiet")

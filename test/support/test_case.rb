@@ -109,7 +109,7 @@ module Godwit
       problems = threads_that_failed
       problems.concat(end_children)
       problems.concat(close_sockets)
-      # last: a socket of the test closes the sockets that it opened internally
+      # Only now: the close of a test's socket also closes the sockets that it opened internally.
       problems.concat(close_leaks)
       problems.concat(join_threads(THREAD_DEADLINE * TestSupport::GCLevels::SLOWNESS))
       problems.concat(close_contexts)

@@ -7,8 +7,7 @@ module Godwit
       # Seconds within which the docs promise that a wait ends.
       PROMISED = 0.1
 
-      # A pause of the machine or of the collector may delay one try. The median of several tries
-      # counts.
+      # The number of tries, of which the median counts: the machine or the collector may delay one.
       TRIES = 5
 
       # A wait. `call` waits; `begun` returns when `call` waits; `endings` are the endings by name,

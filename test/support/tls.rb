@@ -27,7 +27,7 @@ module Godwit
         key = OpenSSL::PKey::RSA.new(2048)
         cert = OpenSSL::X509::Certificate.new
         cert.public_key = key
-        cert.subject = cert.issuer = OpenSSL::X509::Name.parse("/CN=localhost") # Java needs it
+        cert.subject = cert.issuer = OpenSSL::X509::Name.parse("/CN=localhost") # Java needs a name
         cert.not_before = Time.at(0)
         cert.not_after = Time.at(1 << 32)
         cert.sign(key, "SHA256")

@@ -15,7 +15,7 @@ module Godwit
             bytes.to_s, folder, *command]
         end
 
-        # @return [String, nil] why this system cannot mount one; nil: it can
+        # @return [String, nil] why this system cannot mount such a file system; nil if it can
         def missing
           return @missing if defined?(@missing)
           said = Dir.mktmpdir do |folder|

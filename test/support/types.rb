@@ -84,7 +84,7 @@ module Godwit
 
       @wrong = []
       @called = {}.compare_by_identity
-      # Types of an inherited `new`: its arguments are those of the class's own initialize.
+      # Types of a `new` that is inherited; its arguments are those of the class's own initialize.
       @retyped = {}
       @watched = {}.compare_by_identity
       class << self
@@ -151,8 +151,8 @@ module Godwit
           methods.each do |method, type|
             @watched[type] = "#{mod}##{method}"
             RBS::Test::Hook.hook_instance_method(mod, method, key: key)
-            # The extension defines some of Socket's methods in a module before the wrapped module,
-            # so the calls would bypass the check.
+            # The extension defines some of Socket's methods in a module that Ruby searches before
+            # the wrapped module, so the calls would bypass the check.
             taken =
               Socket.ancestors.drop(1).include?(mod) &&
               TAKEOVER.public_method_defined?(method, false)

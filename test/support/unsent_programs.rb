@@ -10,7 +10,7 @@ module Godwit
       end
 
       # Opens three contexts with a linger of 0.5 s, 0.5 s + `step` and 0.5 s + 2 * `step`, and
-      # closes the socket of the last one.
+      # closes the socket of the third context.
       # @param step [Float] seconds
       def unsent_in_contexts(step) = <<~RUBY
         3.times do |number|

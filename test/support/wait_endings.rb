@@ -12,7 +12,7 @@ module Godwit
     module WaitEndings
       include WaitingCalls
 
-      # "that was put off": the interrupt comes before the wait, under handle_interrupt.
+      # "that was put off": handle_interrupt defers an interrupt that comes before the wait.
       WHILE = {"" => false, " that was put off" => true}.freeze
       CLOSES = {
         "its object is closed" => Godwit::ClosedError,
@@ -42,8 +42,8 @@ module Godwit
       ENDINGS.freeze
       CHOICE = Random.new(Integer(ARGV[ARGV.index("--seed").to_i + 1], exception: false) || 0)
 
-      # Defines the tests: each call of `kinds` with all endings that it can have, each other call
-      # with one ending that the seed chooses.
+      # Defines the tests of the calls `names`: those that are also in `kinds` get all endings that
+      # they can have, each other call gets one ending that the seed chooses.
       # @param but [Regexp] matches endings that these calls cannot have
       def self.test(type, names, kinds, but: /\0/)
         names.each do |name|
@@ -101,7 +101,7 @@ module Godwit
         waiters = %i[in_thread fiber].flat_map do |start|
           Array.new(5) { __send__(start) { call.run } }
         end
-        # A call that opens its own monitor waits on it: the socket's count includes these waiters.
+        # A call that opens a monitor waits on that monitor; the socket counts these waiters too.
         until_waiting(call.waited_on, 10)
         call.object.close
         waiters.each { |waiter| assert_ended(call, waiter, Godwit::ClosedError) }
@@ -111,7 +111,7 @@ module Godwit
         call = prepare(name)
         kill_careless_thread(call)
         assert_closes(call)
-        GC.start # until the collector frees the fiber, its object counts as in use
+        GC.start # the object counts as in use until the collector frees the fiber
       end
 
       # A separate method, so that the caller's stack does not reference the fiber.
@@ -161,7 +161,7 @@ module Godwit
         assert_ended(call, thread, Godwit::ClosedError)
       end
 
-      # The context closes at once when no waiter remains.
+      # Later the harness checks that the context ends in time: a remaining waiter would delay that.
       def assert_closes(call)
         call.object.close
         assert_predicate call.object, :closed? if call.object.respond_to?(:closed?)

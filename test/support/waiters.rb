@@ -7,7 +7,7 @@ module Godwit
     module Waiters
       # Seconds after which a wait counts as hanging. A passing test never waits nearly so long.
       HANG = 30
-      POLL = 0.001 # seconds
+      POLL = 0.001 # seconds from one check to the next, at first
       LONGEST_POLL = 0.01
 
       # A ConditionVariable that counts the threads that wait on it.
@@ -30,7 +30,7 @@ module Godwit
         end
       end
 
-      # Passes each new object to {#next_made}.
+      # Passes the next new object of a class to the queue that {#next_made} returned.
       module Made
         attr_accessor :made
 
@@ -76,7 +76,7 @@ module Godwit
           if waited > deadline
             raise NeverCame, message || "what was awaited did not come true within #{deadline} s"
           end
-          # A check may send a request. Each pause is at most a tenth of the time waited so far.
+          # A check may send a request, so the pauses grow with the time waited so far.
           sleep((waited / 10).clamp(POLL, LONGEST_POLL))
         end
       end

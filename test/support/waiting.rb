@@ -81,7 +81,7 @@ module Godwit
         thread = in_thread do
           Thread.handle_interrupt(Object => :on_blocking) do
             ready << true
-            Thread.pass until go # no Queue#pop: it would be a wait, and take the interrupt
+            Thread.pass until go # no Queue#pop: pop is a wait, so the interrupt would end it
             wait.call
           end
         end
@@ -130,7 +130,7 @@ module Godwit
         end
       end
 
-      # @return [Array<String>] errors of the threads that the close had to end
+      # @return [Array<String>] a text for each thread that did not end, or ended with another error
       def join_threads(seconds)
         (@threads || []).reject(&:observed?).filter_map do |thread|
           if thread.join(seconds)

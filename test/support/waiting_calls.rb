@@ -96,7 +96,7 @@ module Godwit
           POLLER_OF_STREAM]
       }.freeze
 
-      # For each kind of wait with its own code, one call.
+      # One call for each kind of wait that has its own code.
       KINDS = [
         "recv", "send", "PULL wait_connected", "next_event", "Poller wait", "Proxy run", "Loop run",
         "Reader recv", "Stream each", "Stream next"

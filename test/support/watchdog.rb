@@ -23,7 +23,7 @@ module Godwit
           @mutex.synchronize { @deadline = nil }
         end
 
-        # Extends the deadline of the running test, after a wait that shall not count.
+        # Extends the deadline of the running test by the time that a child may take to start.
         # @param seconds [Numeric] the additional time
         def allow(seconds)
           @mutex.synchronize { @deadline += seconds if @deadline }
@@ -54,7 +54,7 @@ module Godwit
         end
 
         def bite
-          $stderr = STDERR # a test may have replaced it
+          $stderr = STDERR # a test may have replaced $stderr
           warn "", "#{@name} went past its deadline. The threads:"
           dump
           Report.current&.save(hanging: @name)
@@ -64,7 +64,7 @@ module Godwit
         def now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
       end
 
-      # bin/test sends QUIT before it kills a late stage.
+      # bin/test sends QUIT before it kills a stage that exceeds its deadline.
       Signal.trap("QUIT") { dump } unless RUBY_ENGINE == "jruby" # Java prints its stacks by itself
     end
   end

@@ -6,7 +6,7 @@ require "godwit/cli"
 require "support/forked_command"
 require "support/timed"
 
-# How soon the commands `godwit log` and those of sockets end, and how often they print.
+# How soon `godwit log` and the commands for sockets end, and how often they print.
 class CLITimingTest < Godwit::TestCase
   include Godwit::TestSupport::Timed
   include MadeRecords
@@ -23,7 +23,7 @@ class CLITimingTest < Godwit::TestCase
       child = log("serve", "--in", "tcp://127.0.0.1:*", "--out", "tcp://127.0.0.1:*",
         "--file", file).wait_for(/^godwit: in .*\n/)
       push = open_socket(:PUSH).connect(child.stdout[/^godwit: in (\S+?),? /, 1])
-      # The end of the test closes the socket.
+      # Sends until the end of the test closes the socket.
       in_thread { (1..).each { |number| push.send(frames(number)) } }
       eventually { File.size?(file) }
       assert_operator seconds { child.signal(signal).finish }, :<, 1

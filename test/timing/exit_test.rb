@@ -11,9 +11,9 @@ class ExitTimingTest < Godwit::TestCase
   include Godwit::TestSupport::Timed
   extend Godwit::TestSupport::UnsentPrograms
 
-  SLACK = 1.0 # seconds
+  SLACK = 1.0 # seconds that an end may take longer than linger
 
-  # The end of a program => when its process ends.
+  # The name of an end => [seconds that the process may take to end, its program].
   {
     "with linger: 0" => [0..SLACK, unsent("linger: 0")],
     "without a message" => [0..SLACK, "Godwit::PUSH.connect('tcp://127.0.0.1:1')"],
@@ -27,8 +27,7 @@ class ExitTimingTest < Godwit::TestCase
       context.linger = 1
       context.connect(:PUSH, "tcp://127.0.0.1:1").send("never delivered")
     RUBY
-    # Messages linger without limit, and the process waits 5 seconds for them and for the message of
-    # the other context.
+    # ffi-rzmq's messages linger without limit, and the process waits 5 seconds for them.
     "with ffi-rzmq's layer, as ffi-rzmq's" => [4.99..5 + 1 + SLACK, <<~RUBY]
       require "godwit/compat/ffi_rzmq"
       require "ffi-rzmq"
@@ -94,7 +93,7 @@ class ExitTimingTest < Godwit::TestCase
 
   private
 
-  # @param linger [Numeric, nil] of an undeliverable message; nil: there is none
+  # @param linger [Numeric, nil] seconds for an undeliverable message; nil sends no message
   def context_with(linger)
     own(Godwit::Context.new).tap do |home|
       push = own(home.socket(:PUSH, **{linger: linger}.compact)).connect("tcp://127.0.0.1:1")

@@ -11,7 +11,7 @@ class LoggerTimingTest < Godwit::TestCase
 
   MAX_SECONDS = 50e-6
 
-  # How a process logs without a reader => when it ends.
+  # A process that logs without a reader: name => [seconds until the process ends, its program].
   {
     "within linger and 0.3 s" => [0.49..0.5 + 0.3, <<~RUBY],
       Godwit::Logger.new(nowhere, linger: 0.5).info("x")

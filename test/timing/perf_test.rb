@@ -5,10 +5,10 @@ require "godwit/perf"
 
 # An echo server that stops for half a second of ten: `load` shows the pause, `lat` hides it.
 class PerfTimingTest < Godwit::TestCase
-  STALL = 0.5 # seconds
-  TIME = 10 # seconds
+  STALL = 0.5 # seconds that the server stops
+  TIME = 10 # seconds of one measurement
 
-  # Echoes, and stops once, some seconds after the first message.
+  # Echoes, and stops once for STALL seconds, TIME / 2 seconds after the first message.
   def stalling_echo
     rep = open_socket(:REP).bind("tcp://127.0.0.1:*")
     in_thread do
@@ -36,7 +36,7 @@ class PerfTimingTest < Godwit::TestCase
     assert_predicate load, :achieved?
   end
 
-  # Replies to each message after the same time, as over a link with a long round trip.
+  # Replies to each message `round_trip` seconds later, as over a link with a long round trip.
   def distant_echo(round_trip)
     router = open_socket(:ROUTER)
     router.bind("tcp://127.0.0.1:*")

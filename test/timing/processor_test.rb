@@ -9,8 +9,8 @@ class ProcessorTimingTest < Godwit::TestCase
   include Godwit::TestSupport::Timed
   include Godwit::TestSupport::WaitingCalls
 
-  WINDOW = 0.5 # seconds
-  MAX = WINDOW / 4 # seconds: a wait that polls without a pause uses all of the window
+  WINDOW = 0.5 # seconds of one measurement
+  MAX = WINDOW / 4 # seconds of processor time; a wait that polls without a pause uses all of WINDOW
 
   test "every waiting call sleeps" do
     calls = ALL.keys.map { |name| waiting_call(name) { |type, **more| open_socket(type, **more) } }

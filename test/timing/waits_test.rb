@@ -4,14 +4,14 @@ require "test_helper"
 require "support/timed"
 require "support/waiting_calls"
 
-# An event ends its wait at once, and so does an ending: no wait sleeps for a fixed time between two
-# checks.
+# A wait ends at once when its event comes or when it is interrupted: no wait sleeps for a fixed
+# time between two checks.
 class WaitsTimingTest < Godwit::TestCase
   include Godwit::TestSupport::Timed
   include Godwit::TestSupport::WaitingCalls
 
-  # Seconds. If a wait checked every 50 ms, the median would be 25 ms. On a quiet machine the median
-  # is below 1 ms.
+  # Seconds, the limit of a median. If a wait checked every 50 ms, the median would be 25 ms. On a
+  # machine without other work the median is below 1 ms.
   AT_ONCE = 0.01
   # Seconds that an event may be late, since other processes use the same processor.
   LATE = 0.05

@@ -10,7 +10,7 @@ module Godwit
 
       ROOT = File.expand_path("../..", __dir__)
 
-      # The module has the registry, since several test classes include it.
+      # A class variable, so that all test classes that include the module share one registry.
       # @return [YARD::Registry] of the files that .yardopts names
       def registry
         @@registry ||= begin

@@ -40,7 +40,7 @@ class SignaturesTest < Godwit::TestCase
   test "every type is of a method that there is" do
     assert_equal [], each_type.filter_map { |mod, owner, name, _|
       next if name == :initialize
-      # RBS types `new` in each class whose initialize has a type, though Ruby inherits it.
+      # RBS lists a `new` in each class whose initialize has a type. Ruby's `new` is Class#new.
       next if name == :new && (owner.instance_method(:new).owner == Class ||
         mod.private_method_defined?(:initialize, false))
       next if public_methods_of(owner).include?(name)
@@ -56,7 +56,7 @@ class SignaturesTest < Godwit::TestCase
       next unless owner.method_defined?(name, false) || owner.private_method_defined?(name, false)
       parameters = owner.instance_method(name).parameters
       kinds = parameters.map(&:first)
-      next if kinds.include?(:rest) && !kinds.include?(:key) # it forwards "...", or is in C
+      next if kinds.include?(:rest) && !kinds.include?(:key) # the method forwards "...", or is in C
       compared += 1
       known = parameters.filter_map { |kind, keyword| keyword if %i[key keyreq].include?(kind) }
       typed = type.method_types.map(&:type)
@@ -79,7 +79,7 @@ class SignaturesTest < Godwit::TestCase
       real = mod.ancestors
         .select { |one| declared.include?(one) || !one.name.start_with?("Godwit") }
         .reject { |one| outside?(one) }
-      # Compare superclasses in order, and modules in any: several files of sig/ may include them.
+      # Compare superclasses in order. The order of modules differs: several files may include them.
       typed.grep(Class) == real.grep(Class) && typed.sort_by(&:name) == real.sort_by(&:name)
     end
     assert_equal [], wrong
@@ -151,7 +151,7 @@ class SignaturesTest < Godwit::TestCase
     public_names(mod).reject { |name| mod.const_get(name).is_a?(Module) }
   end
 
-  # Names that YARD does not know are of the tests, or made at run time.
+  # Names that YARD does not know belong to the tests, or are made at run time.
   def public_names(mod)
     mod.constants(false)
       .select { |name| (object = documented("#{mod}::#{name}")) && !hidden?(object) }

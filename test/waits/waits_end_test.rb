@@ -3,10 +3,9 @@
 require "test_helper"
 require "support/wait_endings"
 
-# Every ending ends a wait of a socket, a Loop, a Reader, a Stream, and the object can be used, or
-# closed, afterwards. Each ending is tested on each kind of wait, and each waiting call with one
-# ending, which the seed chooses. How soon a wait ends: test/timing. Beacons:
-# beacons_end_test.rb.
+# Every ending ends a wait of a socket, a Loop, a Reader and a Stream; then the object can be used
+# or closed. The calls of KINDS are tested with each ending, each other call with one ending that
+# the seed chooses. How soon a wait ends: test/timing. Beacons: beacons_end_test.rb.
 class WaitsEndTest < Godwit::TestCase
   include Godwit::TestSupport::WaitEndings
 
@@ -64,7 +63,7 @@ class WaitsEndTest < Godwit::TestCase
     end
   end
 
-  # The wait continues while the interrupt is deferred, and takes the next message.
+  # While the interrupt is deferred, the wait continues and receives the next message.
   test "a kill that is held off does not disturb the wait" do
     pull, push = connected_pair(:PULL, :PUSH)
     taken = Thread::Queue.new

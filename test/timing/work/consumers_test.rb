@@ -10,9 +10,9 @@ class WorkTimingTest < Godwit::WorkCase
   deadline 120
   Work = Godwit::Work
   TAKEOVER = 1.0 # seconds until the partitions of a killed process run elsewhere
-  UNCOMMITTED = 0.1 # seconds before a kill: records that ended then may run again
-  IDLE = 0.005 # of a core
-  WINDOW = 10 # seconds
+  UNCOMMITTED = 0.1 # seconds before a kill: records that ended in that time may run again
+  IDLE = 0.005 # of a core, the limit for a process without records
+  WINDOW = 10 # seconds of that measurement
   APP = <<~RUBY
     require "godwit/work"
 
@@ -65,7 +65,7 @@ class WorkTimingTest < Godwit::WorkCase
   # @return [Hash{String => Float}] the time of each value that the child has handled
   def handled(child) = child.stdout.scan(/^(\S+) (\d\S*)$/).to_h { |value, at| [value, at.to_f] }
 
-  # @return [Float] seconds of processor time of all threads of a process, which count nanoseconds
+  # @return [Float] processor time of a process in seconds; schedstat counts nanoseconds a thread
   def processor(pid)
     Dir["/proc/#{pid}/task/*/schedstat"].sum { |file| File.read(file).to_i } / 1e9
   end
