@@ -142,7 +142,7 @@ class CLISocketsTest < Godwit::TestCase
 
   test "the forms of messages, in both directions" do
     {
-      [] => ["a\tb\n\nc", [%w[a b], "", "c"], "a\tb\n\nc\n"],
+      [] => ["a\t\xff\n\nc", [["a", "\xff".b], "", "c"], "a\t\xff\n\nc\n"],
       %w[-0] => ["a\nb\0c\td\0", ["a\nb", %w[c d]], "a\nb\0c\td\0"],
       %w[--hex] => ["6 1\t\n00ff", [["a", ""], "\0\xff".b], "61\t\n00ff\n"],
       %w[-J] => [JSON_LINES, [["gr\u00fcn".b, "\t"], "\xff\0".b, "\u0085".b], JSON_LINES]
@@ -160,7 +160,7 @@ class CLISocketsTest < Godwit::TestCase
 
   test "text that is no message ends the command with status 1, and names the message" do
     {"-J" => ["[\"a\"]\nx\n", "message 2 of the input: this is no JSON: x"],
-     "--hex" => ["61\nx\n", "message 2 of the"]}.each do |form, (input, says)|
+     "--hex" => ["61\n\xff\n", "message 2 of the"]}.each do |form, (input, says)|
       peer(:PULL)
       status, _, errors = run_with(input, "push", "-c", peer_endpoint, form)
       assert_equal 1, status

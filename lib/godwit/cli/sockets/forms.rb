@@ -19,7 +19,11 @@ module Godwit
             @ending = terminal ? "\n" : terminator
           end
 
-          def decode(text) = text.empty? ? [text] : text.split("\t", -1)
+          def decode(text)
+            text = text.b unless text.valid_encoding? # `split` would raise
+            text.empty? ? [text] : text.split("\t", -1)
+          end
+
           def encode(frames) = frames.map { |frame| shown(frame) }.join("\t") << @ending
 
           private
