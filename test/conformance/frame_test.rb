@@ -120,6 +120,13 @@ class FrameTest < Conformance::Case
     end
   end
 
+  test "a second initialize is refused, and the frame keeps its bytes" do
+    frames_of("a").each_value do |frame|
+      assert_raises(RuntimeError) { frame.__send__(:initialize, "b") }
+      assert_equal "a", frame.to_s
+    end
+  end
+
   test "once closed it is gone" do
     frames_of("abc").each_value do |frame|
       assert_nil frame.close

@@ -36,7 +36,10 @@ module Godwit
       private
 
       # The FFI backend ignores the threshold, since it copies every String.
-      def _open(data, _threshold) = adopt(data, data.encoding, false, {})
+      def _open(data, _threshold)
+        raise "this frame is made already" if @encoding
+        adopt(data, data.encoding, false, {})
+      end
 
       def initialize_copy(original)
         super
