@@ -4,18 +4,18 @@ module Godwit
   # The frame by which {Socket::Serve#serve} replies with an error, and which
   # {Socket::Request#request} raises as {RemoteError}. {file:docs/error-replies.md} has its bytes.
   #
-  # **Threads and Ractors**: any may call it.
+  # **Threads and Ractors**: any may call these methods.
   module ErrorReply
-    # The first bytes of the frame. No UTF-8 text, and so no JSON, begins with 0xC1, and no
-    # MessagePack either.
+    # The first bytes of the frame. No UTF-8 text (so no JSON) and no MessagePack value begins with
+    # 0xC1.
     MARK = "\xC1godwit/error\n".b.freeze
-    # Most bytes of a message; the rest is cut off.
+    # Most bytes of an error's message; {.dump} cuts off the rest.
     LIMIT = 4096
 
     class << self
       # @param error [Exception]
-      # @return [String] the frame: class and message of the error; of a {RemoteError} those that
-      #   came from its server
+      # @return [String] the frame, with the error's class and message; for a {RemoteError} with
+      #   those that its server sent
       def dump(error)
         name = (error.remote_class if error.is_a?(RemoteError)) || name_of(error.class)
         message = (error.remote_message if error.is_a?(RemoteError)) || message_of(error)
@@ -23,7 +23,7 @@ module Godwit
       end
 
       # @param frame [String] the only frame of a reply
-      # @return [RemoteError, nil] nil when it is no error
+      # @return [RemoteError, nil] nil when the frame is no error
       def load(frame) = (error(frame) if mark?(frame))
 
       # @private
@@ -50,7 +50,7 @@ module Godwit
         klass.name
       end
 
-      # Ruby 3.1 adds lines of source code to the message.
+      # Ruby 3.1 adds lines of source code to `message`, but not to `original_message`.
       def message_of(error)
         message = error.respond_to?(:original_message) ? error.original_message : error.message
         message = message.to_s

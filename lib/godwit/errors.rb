@@ -1,10 +1,10 @@
 # frozen_string_literal: true
 
 module Godwit
-  # Every error of Godwit includes this module: `rescue Godwit::Error` takes them all. An error is
-  # also the Errno class or ArgumentError that fits. {file:docs/errors.md} lists the classes.
+  # Every error of Godwit includes this module: `rescue Godwit::Error` rescues them all. Each is
+  # also an Errno error or an ArgumentError. {file:docs/errors.md} lists the classes.
   module Error
-    # A class that differs has constants of its own. ATTRIBUTES has defaults by name.
+    # Defaults of the constants that an error class may define. ATTRIBUTES: defaults by attribute.
     # @private
     RETRIABLE = false
     # @private
@@ -14,18 +14,18 @@ module Godwit
 
     # @return [Symbol, nil] the operation that failed, such as :bind
     attr_reader :operation
-    # @return [String, nil] its endpoint
+    # @return [String, nil] the endpoint of the operation
     attr_reader :endpoint
-    # @return [Integer, nil] messages of a batch that were sent before it failed
+    # @return [Integer, nil] messages of a batch that were sent before the operation failed
     attr_reader :sent
     # @private
     attr_writer :sent
 
     # @param message [String, nil] the whole message
     # @param operation [String, Symbol, nil] the operation that failed
-    # @param endpoint [String, nil] its endpoint
+    # @param endpoint [String, nil] the endpoint of the operation
     # @param errno [Integer, nil] libzmq's errno
-    # @param attributes [Hash] those that the class has besides, such as `reason:`
+    # @param attributes [Hash] attributes that the error's class adds, such as `reason:`
     # @raise [ArgumentError] for an attribute that the class does not have
     def initialize(message = nil, operation: nil, endpoint: nil, errno: nil, **attributes)
       known = self.class::ATTRIBUTES
@@ -77,8 +77,8 @@ module Godwit
     include Error
   end
 
-  # Included in errors that have no class of their own: each is a subclass of its Errno class, such
-  # as Errno::ENOENT.
+  # Included in the classes that Godwit makes for errnos without an error class of their own. Each
+  # is a subclass of its Errno class, such as Errno::ENOENT.
   module SystemError
     include Error
   end
@@ -89,7 +89,7 @@ module Godwit
   module Errors
     # One row of api/errors.yml: the text and the fix of an error class or of an errno.
     class Rule
-      # @return [Object, nil] the fact of that name in api/errors.yml
+      # @return [Object, nil] the value of this name in the row
       attr_reader :klass, :errno, :text, :retriable, :fix
 
       def initialize(kind: Error, **facts)
@@ -101,8 +101,8 @@ module Godwit
         errno == number && (@only.nil? || @only.any? { |start| operation.start_with?(start) })
       end
 
-      # Completes the class: {Error}, and the constants that it reads. The errno of a subclass of
-      # Errno is Ruby's.
+      # Includes {Error} or {WouldBlock} in the class, and sets the constants that {Error} reads. A
+      # subclass of an Errno class already has the errno as Ruby's constant Errno.
       def complete_class
         return unless klass
         klass.include(@kind)
@@ -122,7 +122,7 @@ module Godwit
     # @param errno [Integer, Class] libzmq's errno, or the class of an error that Godwit found
     # @param operation [String, Symbol, nil] such as :bind; the table may have a text for it
     # @param detail [String, Diagnosis::Finding, nil] the fix, instead of the table's; "" for none.
-    #   A finding has the reason of a time-out and its endpoint besides
+    #   A finding also has the reason and the endpoint of a time-out
     def self.build(errno, operation = nil, endpoint = nil, detail = nil)
       return found(operation, endpoint, detail) if detail.respond_to?(:reason)
       rule = find(errno, operation.to_s)
@@ -137,14 +137,14 @@ module Godwit
       klass.new(text, operation: operation, endpoint: endpoint, errno: number)
     end
 
-    # @return [TimeoutError] the text names all endpoints, the error that of the finding
+    # @return [TimeoutError] its text names all endpoints; its `endpoint` is the finding's
     def self.found(operation, endpoints, finding)
       text = build(TimeoutError, operation, endpoints, finding.text).message
       TimeoutError.new(text, operation: operation, reason: finding.reason, why: finding.text,
         endpoint: without_credentials(finding.endpoint || endpoints), errno: TimeoutError::Errno)
     end
 
-    # An endpoint holds no user name and password, but users write them there.
+    # An endpoint has no user name and no password, but users write them into endpoints.
     # @return [String] with `***@` instead of `name:password@` after each `://`
     def self.without_credentials(text)
       return text unless text.include?("@")
@@ -158,7 +158,7 @@ module Godwit
       [first, *rest].join("://")
     end
 
-    # Makes an exception whose text the table does not hold.
+    # Makes an exception with a text that is not in the table.
     def self.of(klass, operation, text) = klass.new("#{operation}: #{text}", operation: operation)
 
     # The table has the rules for some operations before the rule for all others.

@@ -3,10 +3,10 @@
 require_relative "weak_set"
 
 module Godwit
-  # Tells a forked child from its parent: the child counts one fork more.
+  # Counts forks: by the count an object finds out that it is in a forked child.
   module ForkDetector
     COUNT = [0] # standard:disable Style/MutableConstant -- read without a method call
-    OF_PARENT = WeakSet.new # IOs that a child closes
+    OF_PARENT = WeakSet.new # IOs of the parent, which a forked child closes
     # Objects whose `forget_parent` a forked child calls.
     PER_PROCESS = WeakSet.new
     BLOCKS = [] # standard:disable Style/MutableConstant -- those of Godwit.after_fork

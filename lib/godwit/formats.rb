@@ -4,7 +4,7 @@
 
 module Godwit
   # How values become bytes, for `format:` of sockets and of the topics of godwit-work. A format has
-  # `dump` and `load`, which raise {FormatError}. Any thread and any Ractor may use one.
+  # `dump` and `load`, which raise {FormatError}. Any thread and any Ractor may use a format.
   module Formats
     KNOWN = Runtime.shareable({"json" => Json, "msgpack" => Msgpack, "raw" => Raw, "text" => Text})
 

@@ -2,21 +2,21 @@
 
 module Godwit
   # One frame of a message, read in libzmq's memory and copied only on demand. A frame never
-  # changes. Once it was sent or closed it is {#gone?}, and every other use raises {GoneError}. The
-  # garbage collector frees it, and counts its bytes as Ruby's own memory, so that large frames do
-  # not pile up.
+  # changes. A frame that was sent or closed is {#gone?}; every other use of it raises {GoneError}.
+  # The garbage collector frees frames, and counts their bytes as Ruby's own memory, so that large
+  # frames do not pile up.
   #
   #   frame = pull.recv_frame
   #   frame.size                        # no copy
   #   frame.unpack1("N", offset: 4)     # no copy
   #   frame.to_s                        # a copy
   #
-  # **Threads and fibers**: any may read it. Sending or closing it raises {BusyError} while another
-  # thread has a memory view of it open, or reads it in a block.
+  # **Threads and fibers**: any may read a frame. Sending or closing it raises {BusyError} while
+  # another thread has a memory view of it open, or reads it in a block.
   #
   # **Ractors**: several Ractors can read a frozen frame (`frame.freeze`, or
-  # `Ractor.make_shareable`). It cannot be closed, and sending it shares its bytes, so it is never
-  # gone.
+  # `Ractor.make_shareable`). A frozen frame cannot be closed. Sending it shares its bytes, so it is
+  # never gone.
   #
   # **MemoryView**: readable bytes, one dimension (`Fiddle::MemoryView.new(frame)`).
   # @see http://api.zeromq.org/4-3:zmq-msg-init zmq_msg_init(3)
@@ -24,15 +24,15 @@ module Godwit
     extend Keywords
     include Comparable
 
-    # Bytes from which on a frozen String is sent in place and not copied, by default.
-    # bench/frames.rb measures it.
+    # The default of `copy_threshold`, in bytes: a frozen String of this size or more is sent in
+    # place, not copied. bench/frames.rb measures the best size.
     COPY_THRESHOLD = 64 * 1024
 
-    MAX = 1 << 62 # bytes
+    MAX = 1 << 62 # bytes; a larger copy_threshold is refused
     private_constant :MAX
 
-    # @param data [String] its bytes. A frozen String of `copy_threshold` bytes or more is used in
-    #   place, any other is copied
+    # @param data [String] the frame's bytes. A frozen String of `copy_threshold` bytes or more is
+    #   used in place, any other is copied
     # @param copy_threshold [Integer, nil] bytes; nil copies always
     # @raise [ArgumentTypeError, ArgumentValueError]
     def initialize(data = "", copy_threshold: COPY_THRESHOLD)
@@ -48,22 +48,22 @@ module Godwit
         "a number of bytes up to #{MAX}, or nil to copy always", bytes)
     end
 
-    # @return [Integer] bytes
+    # @return [Integer] bytes of the frame
     def size = _size
     alias_method :bytesize, :size
     alias_method :length, :size
-    # @return [Boolean] whether it has no byte
+    # @return [Boolean] whether the frame has no bytes
     def empty? = _size.zero?
 
-    # Copies some of its bytes; the arguments are those of String#byteslice.
+    # Copies some of the frame's bytes; the arguments are those of String#byteslice.
     # @overload byteslice(index)
-    #   @param index [Integer] from the end when negative
+    #   @param index [Integer] counted from the end when negative
     # @overload byteslice(start, length)
     #   @param start [Integer]
     #   @param length [Integer]
     # @overload byteslice(range)
     #   @param range [Range<Integer>]
-    # @return [String, nil] binary; nil when it begins outside of the frame
+    # @return [String, nil] a binary String; nil when the bytes begin outside of the frame
     # @raise [GoneError]
     def byteslice(start, length = nil)
       size = _size
@@ -74,7 +74,7 @@ module Godwit
       _slice(first, [length, size - first].min) if first.between?(0, size) && !length.negative?
     end
 
-    # @param index [Integer] from the end when negative
+    # @param index [Integer] counted from the end when negative
     # @return [Integer, nil] the byte, 0 to 255; nil outside of the frame
     def getbyte(index)
       size = _size
@@ -87,7 +87,7 @@ module Godwit
 
     # @yieldparam byte [Integer] 0 to 255
     # @return [self] or, without a block, an Enumerator
-    # @raise [GoneError] also when the block closes it
+    # @raise [GoneError] also when the block closes the frame
     def each_byte
       return to_enum(:each_byte) { size } unless block_given?
       index = 0
@@ -98,7 +98,7 @@ module Godwit
       self
     end
 
-    # @param format [String] as String#unpack takes it
+    # @param format [String] as String#unpack accepts it
     # @param offset [Integer] bytes from the start
     # @yieldparam value [Object] each value; meanwhile the frame cannot be sent or closed
     # @return [Array<Object>] nil with a block
@@ -108,20 +108,20 @@ module Godwit
       _in_place { |bytes| bytes.unpack(format, offset: offset, &block) }
     end
 
-    # @param format [String] as String#unpack1 takes it
+    # @param format [String] as String#unpack1 accepts it
     # @param offset [Integer] bytes from the start
     # @return [Object] the first value
     # @raise [ArgumentError] when the offset is outside of the frame
     def unpack1(format, offset: 0) = _in_place { |bytes| bytes.unpack1(format, offset: offset) }
-    # @return [String] a copy of its bytes, in the encoding of the socket that received it, or of
-    #   its original String
+    # @return [String] a copy of the frame's bytes, in the encoding of the socket that received the
+    #   frame, or of the String from which it was made
     def to_s = _string
     # @return [Encoding] of {#to_s}
     def encoding = _encoding
 
     # @param prefixes [Array<String>]
-    # @return [Boolean] whether its bytes begin with one of them
-    # @raise [ArgumentTypeError] when one is no String
+    # @return [Boolean] whether the frame begins with one of the prefixes
+    # @raise [ArgumentTypeError] when a prefix is no String
     def start_with?(*prefixes)
       wrong = prefixes.reject { |prefix| prefix.is_a?(String) }
       raise Errors.bad_type(:start_with?, "a prefix", "a String", wrong[0]) unless wrong.empty?
@@ -136,7 +136,7 @@ module Godwit
     end
 
     # @param other [Object]
-    # @return [Boolean] whether it is a Frame or String of the same bytes
+    # @return [Boolean] whether `other` is a Frame or String of the same bytes
     def ==(other)
       return true if equal?(other)
       (other.is_a?(Frame) || other.is_a?(String)) && !_gone? &&
@@ -144,19 +144,19 @@ module Godwit
     end
 
     # @param other [Object]
-    # @return [Boolean] whether it is a Frame of the same bytes, as a key of a Hash
+    # @return [Boolean] whether `other` is a Frame of the same bytes; a Hash calls it for its keys
     def eql?(other) = other.is_a?(Frame) && self == other
     # @return [Integer] the same for frames of the same bytes
     def hash = _hash
-    # @return [Boolean] whether it was received with more frames of its message to follow
+    # @return [Boolean] whether more frames of the frame's message follow, when it was received
     def more? = _more?
-    # @return [Boolean] whether it was sent or closed
+    # @return [Boolean] whether the frame was sent or closed
     def gone? = _gone?
 
-    # A property of its sender: "Peer-Address", "Socket-Type", "User-Id", "Routing-Id", or one that
-    # the sender set with the option `metadata` ("X-…").
+    # A property of the sender: "Peer-Address", "Socket-Type", "User-Id", "Routing-Id", or a
+    # property that the sender set with the option `metadata` ("X-…").
     # @param name [String]
-    # @return [String, nil] nil when there is none of that name
+    # @return [String, nil] nil when there is no property of that name
     # @raise [ArgumentTypeError, ArgumentValueError] for a wrong name
     # @see http://api.zeromq.org/4-3:zmq-msg-gets zmq_msg_gets(3)
     def property(name)
@@ -171,11 +171,11 @@ module Godwit
     end
 
     # The sender's user id, from the authenticator ({Auth}).
-    # @return [String, nil] nil unless the socket that received it enforces a ZAP domain, as `auth:`
-    #   does: elsewhere the peer itself may have written the property "User-Id"
+    # @return [String, nil] nil unless the socket that received the frame enforces a ZAP domain, as
+    #   `auth:` does: elsewhere the peer itself may have written the property "User-Id"
     attr_reader :user_id
 
-    # Stores the user id of the authenticator; a socket that enforces a ZAP domain calls it.
+    # Stores the authenticator's user id; a socket that enforces a ZAP domain calls this method.
     # @private
     def trust_user_id
       id = _property("User-Id")
@@ -183,15 +183,15 @@ module Godwit
       self
     end
 
-    # @return [Integer, nil] its sender's number for `send(reply, routing_id:)`, when a SERVER or
-    #   PEER received it
+    # @return [Integer, nil] the sender's routing id for `send(reply, routing_id:)`, when a SERVER
+    #   or PEER received the frame
     def routing_id = _routing_id
-    # @return [String, nil] its group, when a DISH received it
+    # @return [String, nil] the frame's group, when a DISH received it
     def group = _group
-    # Frees its bytes at once. A second call does nothing.
+    # Frees the frame's bytes at once. A second call does nothing.
     # @return [nil]
-    # @raise [BusyError] when a memory view of it is open
-    # @raise [FrozenError] when it is frozen
+    # @raise [BusyError] when a memory view of the frame is open
+    # @raise [FrozenError] when the frame is frozen
     def close = _close
 
     # @return [String] size and first bytes
@@ -212,7 +212,7 @@ module Godwit
       raise Errors.bad_type(:byteslice, "a place in a frame", allowed, wrong)
     end
 
-    # @return [Array(Integer, Integer)] start and length of a Range
+    # @return [Array(Integer, Integer)] the Range's start, and its length in bytes
     def within(range, size)
       first = range.begin || 0
       first += size if first.negative?

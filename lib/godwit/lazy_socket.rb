@@ -2,19 +2,19 @@
 
 module Godwit
   # A socket that its block opens at the first use, and again in each forked child
-  # ({Godwit.socket}). It has the methods of the socket. A {Poller}, {Loop} or {Proxy} takes its
+  # ({Godwit.socket}). It has the methods of the socket. A {Poller}, {Loop} or {Proxy} accepts its
   # {#socket}.
   #
-  # **Threads and fibers**: any number may use it at once; one of them opens it, the others wait for
-  # that. A trap handler can use it once it is open. It belongs to the main Ractor.
+  # **Threads and fibers**: any number may use it at once. The first opens the socket, the others
+  # wait for it. A trap handler can use it once the socket is open. It belongs to the main Ractor.
   #
-  # **Fork**: a child opens a socket of its own when it first uses it. The parent's socket stays
-  # as it is. A LazySocket that was closed before stays closed.
+  # **Fork**: a child opens a socket of its own at its first use, and the parent's socket stays as
+  # it is. If the parent closed the LazySocket before the fork, it is closed in the child too.
   class LazySocket
     TYPES = SOCKET_TYPES.keys.map { |type| Godwit.const_get(type) }.freeze
     private_constant :TYPES
 
-    # @yieldreturn [Socket] a new one
+    # @yieldreturn [Socket] a new socket
     # @raise [ArgumentValueError] without a block
     def initialize(&block)
       unless block
@@ -27,12 +27,12 @@ module Godwit
       ForkDetector::PER_PROCESS.add(self)
     end
 
-    # The socket of this process, which is opened now if it was not before.
+    # This process's socket. The first call opens it.
     # @return [Socket]
     # @raise [ClosedError] after {#close}
     # @raise [ArgumentTypeError] when the block gives no socket
     # @raise [UnsupportedError] in a trap handler, or in the block itself, before the socket is open
-    # @raise [StandardError] that the block raises; the next use calls it again
+    # @raise [StandardError] that the block raises; the next use calls the block again
     def socket = @socket || open
 
     # Sends a message, as {Socket::Messages#<<}.
@@ -43,8 +43,8 @@ module Godwit
       self
     end
 
-    # Closes this process's socket, if it is open. It is not opened again, neither here nor in
-    # children that are forked later. A second call does nothing.
+    # Closes this process's socket, if it is open. After that no socket is opened, neither here nor
+    # in children that are forked later. A second call does nothing.
     # @return [nil]
     def close
       @closed = true
@@ -54,10 +54,10 @@ module Godwit
 
     # @return [Boolean] false before the first use
     def closed? = @closed || (!@socket.nil? && @socket.closed?)
-    # @return [Boolean] whether this process has a socket: it was used since the start or the fork
+    # @return [Boolean] whether this process has used the socket since its start or the fork
     def opened? = !@socket.nil?
 
-    # @return [String] of the socket, if it is open; this opens none
+    # @return [String] the socket's text, if it is open; this method opens no socket
     def inspect
       state = @socket ? @socket.inspect : "not opened"
       "#<#{self.class} #{state}#{" (closed)" if @closed && !@socket}>"
@@ -66,7 +66,7 @@ module Godwit
 
     # @private
     def forget_parent
-      @lock = Mutex.new # a thread of the parent may hold the old lock
+      @lock = Mutex.new # at the fork, a thread of the parent may have held the old Mutex
       @socket = nil
     end
 
@@ -75,8 +75,8 @@ module Godwit
       raise Errors.no_copy("lazy socket", "share this one, or make another with Godwit.socket")
     end
 
-    # The methods that programs call most. {#method_missing} has all other methods, and takes
-    # longer.
+    # The methods that programs call most. {#method_missing}, which is slower, calls all other
+    # methods.
     %i[
       send send_many send_nonblock recv recv_many recv_multipart recv_nonblock recv_string each
       request serve
@@ -88,7 +88,7 @@ module Godwit
 
     private
 
-    # @return [Object] a method's result; this object in the place of its socket
+    # @return [Object] the method's result, or this object if the method returned its socket
     def mine(result) = @socket.equal?(result) ? self : result
 
     def respond_to_missing?(name, include_private = false)

@@ -14,8 +14,8 @@ module Godwit
 
   # @return [String] version of the running libzmq, such as "4.3.4"
   def self.libzmq_version = Backend::IMPLEMENTATION.libzmq_version.join(".")
-  # The process's default context, for sockets that are given none. It is made at the first call,
-  # and anew in a forked child or after it was closed. It is closed at exit (see {Context}).
+  # The process's default context, for sockets that are made without one. The first call makes it,
+  # also in a forked child or after a close. It is closed at exit (see {Context}).
   # @return [Context]
   def self.context = Context.default
 end

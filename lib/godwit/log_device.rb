@@ -3,16 +3,16 @@
 require_relative "logger"
 
 module Godwit
-  # A log device for any other logger: each line that is written to it goes as one record, under the
-  # rules of {Logger}.
+  # A log device for any other logger: it logs each line that is written to it as one record, under
+  # the rules of {Logger}.
   #
   #   log = ::Logger.new(Godwit::LogDevice.new("tcp://loghost:7000", progname: "billing"))
   #
   # A line that Ruby's formatter made gives level, program and message. Any other line is the
   # message, at level UNKNOWN.
   #
-  # **Threads, fibers, trap handlers, fork, exit**: as {Logger}. (Ruby's Logger itself takes a lock,
-  # so it cannot be used in a trap handler.)
+  # **Threads, fibers, trap handlers, fork, exit**: as for {Logger}. (Ruby's Logger itself locks a
+  # mutex, so it cannot be used in a trap handler.)
   class LogDevice
     %i[Entry Handle Levels Lines Text].each do |name|
       const_set(name, Logger.const_get(name))
@@ -21,7 +21,7 @@ module Godwit
 
     # @param endpoint [String] such as "tcp://loghost:7000"
     # @param progname [String, nil] for lines that name no program
-    # @param options [Hash] as {Logger#initialize} has them for an endpoint
+    # @param options [Hash] those that {Logger#initialize} has for an endpoint
     # @raise [ArgumentError] for a malformed endpoint, an unknown option, or a value that is not
     #   allowed
     def initialize(endpoint, progname: nil, **options)
@@ -30,7 +30,7 @@ module Godwit
     end
 
     # @param line [String]
-    # @return [Integer] its bytes
+    # @return [Integer] the line's bytes
     def write(line)
       line = Text.name(line)
       level, prog, text = parts(line)
@@ -46,10 +46,10 @@ module Godwit
       self
     end
 
-    # Waits until what was written so far has been handed to libzmq.
+    # Waits until all lines written so far have been handed to libzmq.
     # @param timeout [Numeric, nil] seconds; nil: for ever
-    # @return [Boolean] whether it has
-    # @raise [ArgumentTypeError, ArgumentValueError] for what is no duration
+    # @return [Boolean] whether all have been
+    # @raise [ArgumentTypeError, ArgumentValueError] when the timeout is no duration
     def flush(timeout: nil) = @handle.flush(timeout)
 
     # Closes the device as {Logger#close} closes a logger.

@@ -31,19 +31,19 @@ module Godwit
   #   log.tagged("req-9") { log.info { "lazy" } }
   #   log.error(exception) # class, message, backtrace and causes are data too
   #
-  # A String is always an endpoint. With nil or an IO it is Ruby's Logger, which shows data behind
-  # the text.
+  # A String is always an endpoint. With nil or an IO, this is Ruby's Logger, which writes the data
+  # after the text.
   #
   # **It never raises into the program and never stops it**: a thread sends the records of a bounded
-  # queue. With the queue full, `overflow:` says what happens. Dropped records are counted, and one
-  # record (WARN, "dropped 12 in 0.5 s") reports them once there is room. The logger's own messages
-  # go to $stderr, at most one line in ten seconds.
+  # queue. When the queue is full, `overflow:` decides. Dropped records are counted. Once the queue
+  # has space, one record (WARN, "dropped 12 in 0.5 s") reports them. The logger's own messages go
+  # to $stderr, at most one line in ten seconds.
   #
-  # **Threads, fibers, trap handlers**: all may log. The call takes no lock unless the queue is full
-  # (in a trap handler a full queue drops). **Fork**: a child has an id, a queue and a connection of
-  # its own; the parent keeps what it had queued. `exit!` loses what is queued: {#close} first.
-  # **Exit**: sends what is queued, within linger, and one line on $stderr counts the rest.
-  # **Garbage collector**: it closes a collected logger. **Ractors**: the main one only.
+  # **Threads, fibers, trap handlers**: any may log. A call locks a mutex only when the queue is
+  # full (in a trap handler, a full queue drops the record). **Fork**: a child has an id, a queue
+  # and a connection of its own; the parent keeps its queued records. `exit!` loses queued records:
+  # call {#close} first. **Exit**: sends queued records, within linger; a line on $stderr counts the
+  # rest. **Garbage collector**: closes a collected logger. **Ractors**: only the main one may log.
   #
   # @see https://docs.ruby-lang.org/en/master/Logger.html Ruby's Logger
   class Logger < ::Logger
@@ -59,49 +59,49 @@ module Godwit
     autoload :Receiver, "godwit/logger/serving/receiver"
     autoload :Sink, "godwit/logger/serving/sink"
 
-    # Integers: records `queued`, `sent` (handed to libzmq, with those of an earlier process's
+    # Integers: records `queued`, `sent` (handed to libzmq, including those of an earlier process's
     # spool), `dropped` (by overflow, or after the close) and `spooled` (on disk). `last_error`: an
     # Exception or nil, such as an address in use.
     Stats = Struct.new(:queued, :sent, :dropped, :spooled, :last_error, keyword_init: true)
 
     # @param target [String, IO, #write, nil] an endpoint, such as "tcp://loghost:7000"; or what
-    #   Ruby's Logger takes, but no file name
+    #   Ruby's Logger accepts, but no file name
     # @param shift_age [Integer, String] of Ruby's Logger; not for an endpoint
     # @param shift_size [Integer] of Ruby's Logger
-    # @param level [Integer, Symbol, String] lowest that is logged: :debug, :info, :warn, :error,
-    #   :fatal, :unknown
-    # @param progname [String, nil] the program's name, by which readers choose
-    # @param formatter [#call, nil] as Ruby's. The thread that logs calls it, and its line without
-    #   the line end is the text. If it raises, or is nil, the message is the text
-    # @param datetime_format [String, nil] for lines made here (`wire: :plain`)
+    # @param level [Integer, Symbol, String] lowest level that is logged: :debug, :info, :warn,
+    #   :error, :fatal, :unknown
+    # @param progname [String, nil] the program's name, by which readers select records
+    # @param formatter [#call, nil] as for Ruby's Logger; the logging thread calls it. The text is
+    #   its line without the line end; if the formatter raises or is nil, the message
+    # @param datetime_format [String, nil] for lines that the logger itself makes (`wire: :plain`)
     # @param options [Hash] for an endpoint only; all but those below are options of the PUSH socket
     #   (`send_hwm: 10_000`, `curve:`, `server_key:`, `auth:`…)
-    # @option options [Symbol] :overflow (:drop_new) with the queue full: :drop_new, :drop_old,
-    #   :block (the caller waits), :spool (to disk). A caller first gives the sender up to half a
-    #   second, unless the socket took nothing in a second of such waits
-    # @option options [Integer] :queue (100_000) bound in records
-    # @option options [Integer] :queue_bytes (16_777_216) bound in bytes of memory, about, including
-    #   libzmq's queue
+    # @option options [Symbol] :overflow (:drop_new) when the queue is full: :drop_new, :drop_old,
+    #   :block (the caller waits), :spool (to disk). A caller first waits up to half a second for
+    #   space, unless the socket accepted nothing in a second of such waits
+    # @option options [Integer] :queue (100_000) most records in the queue
+    # @option options [Integer] :queue_bytes (16_777_216) about the most bytes of memory for queued
+    #   records, including those in libzmq's queue
     # @option options [Numeric, nil] :block_timeout (nil) longest wait of `:block`, in seconds; nil:
     #   for ever
-    # @option options [Numeric] :linger (5) seconds in which {#close} and the process's exit send
+    # @option options [Numeric] :linger (5) seconds in which {#close} and exit send queued records
     # @option options [Symbol] :wire (:records) or :plain, one frame with the line, for rsyslog and
     #   old readers
     # @option options [String] :host this machine's name, as readers see it
     # @option options [Boolean] :bind (false) whether to bind the endpoint instead of connecting; a
-    #   forked child cannot then
-    # @option options [Context] :context nil: a context of its own
-    # @option options [String, Pathname] :spool folder for `overflow: :spool`, for what the socket
-    #   does not take within 50 ms. It is sent, in order, before newer records. The next process
-    #   that uses the folder sends what is left. With the folder full, records are dropped
-    # @option options [Integer] :spool_bytes (1 GiB) bound of the folder
+    #   forked child then cannot log to it
+    # @option options [Context] :context nil: the logger makes its own
+    # @option options [String, Pathname] :spool folder of `overflow: :spool`, for records that the
+    #   socket does not accept within 50 ms. They are sent, in order, before newer ones, or by the
+    #   next process that uses the folder. When the folder is full, records are dropped
+    # @option options [Integer] :spool_bytes (1 GiB) most bytes in that folder
     # @option options [String, Pathname] :durable folder to which each record is written before the
     #   call returns (in a trap handler, a moment later). The endpoint is a {Receiver}'s: its file
-    #   has each record once, whichever side is killed. The socket is a DEALER. A folder is for one
-    #   logger; never copy it. Forked children have folders within. `overflow:` is :drop_new or
-    #   :block, for a full folder. `sent` in {#stats} means acknowledged
-    # @option options [Integer] :durable_bytes (1 GiB) bound of that folder
-    # @option options [Boolean] :fsync (false) whether each record in it must survive a power cut
+    #   has each record once, even if a process is killed. The socket is a DEALER. A folder is for
+    #   one logger; never copy it. Forked children have subfolders in it. `overflow:` (for a full
+    #   folder) is :drop_new or :block. `sent` in {#stats} means acknowledged
+    # @option options [Integer] :durable_bytes (1 GiB) most bytes in that folder
+    # @option options [Boolean] :fsync (false) whether each record there must survive a power cut
     # @raise [BusyError] when another process, or logger, uses the folder of `durable:`
     # @raise [ArgumentError] for an unknown level or option, a malformed endpoint, or a value that
     #   is not allowed
@@ -127,13 +127,13 @@ module Godwit
     # @param severity [Integer, nil] DEBUG to UNKNOWN; nil: UNKNOWN
     # @param message [Object] a String is the text; an Exception or a Hash also goes as data;
     #   anything else is shown by `inspect`
-    # @param progname [Object, nil] nil: the logger's own. Without message and block it is the
-    #   message
+    # @param progname [Object, nil] nil: the logger's own. Without a message and a block, this
+    #   argument is the message
     # @param payload [Hash, nil] data to go with it
-    # @param keywords [Hash] the same
-    # @yieldreturn [Object] the message, if none is given
-    # @return [true] with `durable:` whether the record is on the disk: false when it is refused and
-    #   counted (no room, or closed), nil in a trap handler, whose record is stored in a moment
+    # @param keywords [Hash] more data
+    # @yieldreturn [Object] the message, if the arguments have none
+    # @return [true] with `durable:` whether the record is on the disk: false if it was dropped and
+    #   counted (no space, or closed), nil in a trap handler, whose record is stored a moment later
     def add(severity, message = nil, progname = nil, payload = nil, **keywords, &block)
       handle = @handle
       unless handle
@@ -147,7 +147,7 @@ module Godwit
       severity ||= UNKNOWN
       return true if severity < level
       severity = UNKNOWN if Integer === severity && severity > UNKNOWN
-      progname = @progname if NilClass === progname # calls no method of the program's object
+      progname = @progname if NilClass === progname # `===` calls no method of the program's object
       if NilClass === message
         if block
           message = yield
@@ -165,7 +165,7 @@ module Godwit
     # @!macro [new] add_at_level
     #   @param progname [Object, nil] the message; with a block, the program's name
     #   @param payload [Hash, nil] data to go with it
-    #   @param keywords [Hash] the same; alone, they are the message
+    #   @param keywords [Hash] more data; without other arguments, they are the message
     #   @return [true] as {#add}
     # @!method debug(progname = nil, payload = nil, **keywords, &block)
     #   {#add} at level DEBUG.
@@ -199,7 +199,7 @@ module Godwit
 
     # Logs a text as it is, at level UNKNOWN.
     # @param message [String]
-    # @return [Integer, nil] its bytes; without an endpoint as Ruby's
+    # @return [Integer, nil] the message's bytes; without an endpoint, as Ruby's Logger
     def <<(message)
       return super unless @handle
       text = Text.name(message)
@@ -208,10 +208,10 @@ module Godwit
     end
 
     # Adds tags during the block, in this fiber. Without a block it returns a logger that always has
-    # the tags, and shares all else. The tags go beside the text. Without an endpoint, and with
-    # `wire: :plain`, a formatter gets the text after them: "[req-9] text".
+    # the tags and shares all else. Records carry the tags beside the text. Without an endpoint, or
+    # with `wire: :plain`, a formatter gets the tags before the text: "[req-9] text".
     # @param tags [Array<Object>]
-    # @yieldparam logger [Logger] this one
+    # @yieldparam logger [Logger] this logger
     # @return [Object] the block's value, or the other logger
     def tagged(*tags)
       if block_given?
@@ -222,15 +222,15 @@ module Godwit
       end
     end
 
-    # Waits until what was logged so far has been handed to libzmq (with `overflow: :spool`, or is
-    # on the disk; with `durable:`, has been acknowledged). A trap handler does not wait, except on
+    # Waits until the records so far have been handed to libzmq (with `overflow: :spool`, or are on
+    # the disk; with `durable:`, have been acknowledged). A trap handler does not wait, except on
     # JRuby.
     # @param timeout [Numeric, nil] seconds; nil: for ever
-    # @return [Boolean] whether it has
-    # @raise [ArgumentTypeError, ArgumentValueError] for what is no duration
+    # @return [Boolean] whether all have been
+    # @raise [ArgumentTypeError, ArgumentValueError] when the timeout is no duration
     def flush(timeout: nil) = @handle ? @handle.flush(timeout) : true
 
-    # Sends what is queued, for at most linger, and ends; a line on $stderr counts the rest. Later
+    # Sends queued records, for at most linger, and ends; a line on $stderr counts the rest. Later
     # records are dropped and counted. In a forked child this does not affect the parent.
     # @return [nil]
     def close
@@ -240,7 +240,7 @@ module Godwit
     end
 
     # Opens the logger again after {#close}, or with another endpoint.
-    # @param target [String, nil] an endpoint, nil: the same
+    # @param target [String, nil] an endpoint; nil: the same as before
     # @return [self]
     def reopen(target = nil, **)
       return super unless @handle
@@ -249,8 +249,8 @@ module Godwit
     end
 
     # @return [Stats, nil] of this process; nil without an endpoint. With `durable:` each call
-    #   counts once, as `queued`, `sent` or `dropped`; records that report drops count in none.
-    #   `queued` has also what an earlier process left in the folder
+    #   counts once, as `queued`, `sent` or `dropped`; records that report drops are not counted.
+    #   `queued` includes the records that an earlier process left in the folder
     def stats = @handle&.stats
 
     # @return [String] endpoint and level
@@ -262,8 +262,8 @@ module Godwit
 
     protected
 
-    # Adds tags. A foreign formatter cannot keep tags, so the default formatter keeps them, and then
-    # does not format.
+    # Adds tags. If the formatter is the program's own, it cannot store tags: then the default
+    # formatter stores them, but formats nothing.
     def add_tags(tags)
       own = @formatter.instance_of?(Formatter)
       holder = own ? @formatter : @default_formatter

@@ -2,14 +2,14 @@
 
 module Godwit
   module Formats
-    # A format that is an object of the program. A retry does not help, whatever the object raises.
+    # A format that is an object of the program. Each error of the object becomes a FormatError.
     class Custom
       def initialize(object)
         @object = object
         @name = (object.is_a?(Module) ? object : object.class).name || "anonymous"
       end
 
-      # @return [String] that a topic keeps
+      # @return [String] the name that a topic of godwit-work stores
       attr_reader :name
 
       def dump(value)

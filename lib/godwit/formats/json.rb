@@ -2,7 +2,7 @@
 
 module Godwit
   module Formats
-    # JSON; the names of objects come back as Symbols.
+    # JSON; `load` returns the keys of objects as Symbols.
     module Json
       class << self
         def require_library

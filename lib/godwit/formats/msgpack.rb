@@ -2,7 +2,7 @@
 
 module Godwit
   module Formats
-    # MessagePack, by the gem msgpack; the names of maps come back as Symbols.
+    # MessagePack, by the gem msgpack; `load` returns the keys of maps as Symbols.
     module Msgpack
       class << self
         def require_library

@@ -5,13 +5,13 @@ module Godwit
     # Closes the writers at the process's end. Each process registers its own block, since a forked
     # child inherits its parent's blocks.
     module Exit
-      AGAIN = 0.05 # seconds that a close may take when linger has passed already
+      AGAIN = 0.05 # seconds for a close that begins after linger has passed
       # Seconds after linger in which writers may start: a thread that goes on logging would start
       # new ones for ever.
       AGAIN_FOR = 0.3
 
       @writers = Thread::Queue.new
-      @registered = nil # the process that has registered its at_exit block
+      @registered = nil # pid of the process that has registered its at_exit block
       @over = {} # pid => true, once the process's exit has begun
 
       class << self
@@ -21,20 +21,20 @@ module Godwit
           forget_others if @writers.size > 32
           @writers << writer
           return if @registered == Process.pid
-          # The FFI backend closes all contexts in its block, which must be registered before ours.
+          # The FFI backend's block closes all contexts: register it first, so that it runs last.
           Godwit.context if BACKEND == :ffi
           pid = @registered = Process.pid
           @incomplete = @last = nil unless over? # these values were the parent process's
           at_exit do
-            @over[pid] = true # this line comes first: Ruby takes no interrupt before the `if`
+            @over[pid] = true # comes first, since Ruby handles no interrupt before the `if`
             close_all if pid == Process.pid
           end
         end
 
         # Whether this process ends: Ruby then kills threads until none is left, so a killed thread
-        # may have no successor.
+        # must not be replaced.
         def over? = @over.key?(Process.pid)
-        # Whether no writer may start any more.
+        # Whether it is too late to start a writer.
         def past? = over? && !@last.nil? && Timeout.now > @last
 
         private
@@ -48,7 +48,7 @@ module Godwit
           nil
         end
 
-        # at_exit blocks that run later may log: that starts a new writer with a block of its own.
+        # at_exit blocks that run later may log: a new writer then registers a block of its own.
         def close_all
           @registered = nil
           writers = Array.new(@writers.size) { @writers.pop(true) }.reject(&:ended?)

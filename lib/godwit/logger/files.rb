@@ -2,7 +2,7 @@
 
 module Godwit
   class Logger < ::Logger
-    # What the logger does with files and folders: checks, appends, what survives a power cut.
+    # File operations of the logger: checks of paths, appends, and syncs against a power cut.
     module Files
       module_function
 
@@ -13,7 +13,7 @@ module Godwit
         raise Errors.bad_value(operation, argument, wanted, path)
       end
 
-      # A file's name survives a power cut once its folder is on the disk.
+      # Syncs the folder: a power cut may remove a new file's name until then.
       def sync(folder)
         File.open(folder, File::RDONLY, &:fsync)
       rescue SystemCallError, IOError
@@ -31,7 +31,7 @@ module Godwit
       def sync_file(file) = file.respond_to?(:fdatasync) ? file.fdatasync : file.fsync
 
       # Appends bytes to a file of a {Sink}, a {SegmentedLog} or a {Journal}.
-      # @yieldparam done [Integer] bytes that are in the file, which the block has to remove
+      # @yieldparam done [Integer] bytes of the failed write in the file; the block removes them
       def append(file, bytes, fsync:)
         done = 0
         size = bytes.bytesize

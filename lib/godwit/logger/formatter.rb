@@ -2,9 +2,9 @@
 
 module Godwit
   class Logger < ::Logger
-    # The default formatter of a logger with an endpoint. Its line is that of Ruby's formatter. Over
-    # the wire go the message and, beside it, the tags: readers make the line. It keeps tags by
-    # fiber, as ActiveSupport's formatters do.
+    # The default formatter of a logger with an endpoint. Its line is that of Ruby's formatter. A
+    # record carries the message and, beside it, the tags; readers make the line. The formatter
+    # stores tags by fiber, as ActiveSupport's formatters do.
     #
     # **Threads and fibers**: each fiber has its own tags. **Fork**: a child keeps the tags of the
     # fiber that forked.
@@ -20,9 +20,9 @@ module Godwit
       end
 
       # Adds tags during the block.
-      # @param tags [Array<Object>] nil and what is empty is left out
-      # @yieldparam formatter [Formatter] this one
-      # @return [Object] what the block gives
+      # @param tags [Array<Object>] nil and empty tags are ignored
+      # @yieldparam formatter [Formatter] this formatter
+      # @return [Object] the block's value
       def tagged(*tags)
         before = Thread.current[@key]
         push_tags(*tags)
@@ -31,7 +31,7 @@ module Godwit
         Thread.current[@key] = before
       end
 
-      # @param tags [Array<Object>] nil and what is empty is left out
+      # @param tags [Array<Object>] nil and empty tags are ignored
       # @return [Array<Object>] the added tags
       def push_tags(*tags)
         tags = flat(tags).reject { |tag| Text.empty?(tag) }
@@ -40,7 +40,7 @@ module Godwit
         tags
       end
 
-      # @param count [Integer] how many to remove from the end
+      # @param count [Integer] how many tags to remove from the end
       # @return [Array<Object>] the removed tags
       def pop_tags(count = 1)
         remaining = current_tags.dup
@@ -64,7 +64,7 @@ module Godwit
         known, field = @field
         return field if known.equal?(tags)
         field = Text.field("tags", tags)
-        # ActiveSupport changes its Array of tags in place.
+        # ActiveSupport changes its Array of tags, which is not frozen, in place: do not store it.
         @field = [tags, field].freeze if tags.frozen?
         field
       end
@@ -86,7 +86,7 @@ module Godwit
       end
 
       # @private
-      # @return [Object] the message; with tags their text and that of the message
+      # @return [Object] the message; if there are tags, a String: the tags, then the message's text
       def with_tags(message)
         tags = tags_text
         tags ? "#{tags}#{msg2str(message)}" : message

@@ -3,10 +3,10 @@
 module Godwit
   class Logger < ::Logger
     # A logger's level in one thread and fiber, with the methods of ActiveSupport's loggers. While
-    # ActiveSupport is loaded, its `isolation_level` says whether a thread's fibers share it.
-    # Without it each fiber has its own.
+    # ActiveSupport is loaded, its `isolation_level` says whether a thread's fibers share the level.
+    # Without ActiveSupport each fiber has its own level.
     #
-    # **Clones** of a logger share it.
+    # **Clones** of a logger share its local levels.
     module LocalLevel
       # The local levels of a logger and its clones.
       class Store
@@ -31,15 +31,15 @@ module Godwit
       end
       private_constant :Store
 
-      # Logs during the block, in this fiber, only what has at least this level.
-      # @param severity [Integer, Symbol] as {#local_level=} takes it
-      # @yieldparam logger [Logger] this one
+      # Logs during the block, in this fiber, only records of this level or above.
+      # @param severity [Integer, Symbol] as {#local_level=} accepts it
+      # @yieldparam logger [Logger] this logger
       # @return [Object] the block's value
       # @raise [ArgumentError] "Invalid log level: :loud"
       def silence(severity = ::Logger::ERROR) = log_at(severity) { yield self }
 
       # Sets another level during the block, in this fiber.
-      # @param level [Integer, Symbol, nil] as {#local_level=} takes it
+      # @param level [Integer, Symbol, nil] as {#local_level=} accepts it
       # @return [Object] the block's value
       # @raise [ArgumentError] "Invalid log level: :loud"
       def log_at(level)
@@ -52,7 +52,7 @@ module Godwit
         end
       end
 
-      # @return [Integer, nil] the level in this fiber; nil: that of the logger
+      # @return [Integer, nil] the level in this fiber; nil: the logger's level
       def local_level = @local_levels.level
 
       # @param level [Integer, Symbol, nil] :debug, :info, :warn, :error, :fatal, :unknown, or a
@@ -65,7 +65,7 @@ module Godwit
         @local_levels.level = number
       end
 
-      # @return [Integer] the level that holds in this fiber
+      # @return [Integer] this fiber's local level, or else the logger's level
       def level = @local_levels&.level || super
 
       NAMES = %i[debug info warn error fatal unknown].each_with_index.to_h.freeze

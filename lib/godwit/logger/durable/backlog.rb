@@ -2,17 +2,17 @@
 
 module Godwit
   class Logger < ::Logger
-    # Counts the records of a {DiskQueue} that are not acknowledged. Their seqs do not suffice: a
-    # refused record has a seq too, and a record that reports drops is no call of the program.
+    # Counts the records of a {DiskQueue} that are not acknowledged. A difference of seqs would
+    # count too many: a refused record has a seq, and so has a record that reports drops.
     #
     # {#add} needs the writer's lock. The other methods change nothing, so a trap handler may call
     # them.
     class Backlog
-      # `count` records are from earlier processes, and the last of these has this seq.
+      # `count` records are of earlier processes; `last` is the seq of the last of them.
       def initialize(last, count)
         @earlier_last = last
         @earlier = count
-        @runs = [] # first and last seq of records of this process that follow each other
+        @runs = [] # [first, last] seq of each gapless range of this process's records
         @added = 0
       end
 
@@ -24,7 +24,7 @@ module Godwit
         @runs = @runs.drop_while { |_, last| last <= released } << [seq, seq]
       end
 
-      # Records of this process that are acknowledged, if all up to the seq `released` is.
+      # How many records of this process are acknowledged, if all up to the seq `released` are.
       def acknowledged(released) = @added - own(released)
 
       def waiting(released)

@@ -3,17 +3,17 @@
 module Godwit
   class Logger < ::Logger
     # The records of one writer on the disk, in order, until the receiver or libzmq has them: a
-    # folder with its lock, its id, and segments. The id and the numbers continue after a restart.
+    # folder with a lock, an id and segments. The id and the seqs continue after a restart.
     #
-    # One thread reads: {peek}, {sent_to}, {rewind}. Any thread may append and release.
+    # One thread calls {peek}, {sent_to} and {rewind}. Any thread may append and release.
     class DiskQueue
       ID = "id"
       BEGUN = ".begun"
       FORM = /\A\h{32}\z/
 
       class << self
-        # Opens the queue in the folder itself. A forked child, whose parent has the folder, opens a
-        # queue in a subfolder.
+        # Opens the queue in the folder itself. A forked child, whose parent has locked the folder,
+        # opens a queue in a subfolder.
         def open(folder, **options, &block)
           make(folder, options[:fsync])
           folder = File.realpath(folder)
@@ -69,7 +69,7 @@ module Godwit
           fresh.each { |one| Files.sync(File.dirname(one)) } if fsync
         end
 
-        # @return [DiskQueue, nil] nil also for a folder that cannot be read: others follow
+        # @return [DiskQueue, nil] nil if the queue is empty or locked, or cannot be read
         def adopt(inner)
           lock = !Lock.own?(inner) && Lock.take(inner) or return
           queue = new(inner, lock, id: File.basename(inner), inner: true)
@@ -88,7 +88,7 @@ module Godwit
 
       extend Forwardable
 
-      # @param inner [Boolean] whether to remove the folder once all in it is released
+      # @param inner [Boolean] whether {#close} removes the folder if all entries are released
       def initialize(folder, lock, id: nil, inner: false, **options, &block)
         @folder = folder
         @lock = lock
@@ -106,14 +106,14 @@ module Godwit
       def_delegators :@segments, :append, :release, :released, :last, :bytes, :empty?,
         :released_in_first
 
-      # @return [Integer] records that have not been sent, if all numbers are in use
+      # @return [Integer] records that have not been sent; a seq without a record counts as one
       def unsent = [last - @sent, 0].max
       def deleted? = !File.exist?(File.join(@folder, Lock::NAME))
 
       # @return [SegmentedLog::Chunk, nil] the next entries that were not sent; nil: there are none
       def peek(most) = @next ||= @segments.read(@cursor ||= @segments.after(@sent), most)
 
-      # Notes that all entries that {peek} gave have been sent, up to this seq.
+      # Notes that all entries that {peek} returned have been sent, up to this seq.
       def sent_to(seq)
         @sent = seq
         return unless @next && seq >= @next.last
@@ -121,14 +121,14 @@ module Godwit
         @next = nil
       end
 
-      # Marks the entries after this seq as not sent: {peek} gives them again.
+      # Marks the entries after this seq as not sent: {peek} returns them again.
       def rewind(seq)
         @sent = seq
         @next = @cursor = nil
       end
 
-      # Gives the queue a new id, for records that the receiver cannot tell from others of the old
-      # id.
+      # Gives the queue a new id, since the receiver has other records with the old id and the same
+      # seqs.
       def rename = @id = write_id(SecureRandom.hex(16))
 
       def close

@@ -5,13 +5,13 @@ module Godwit
     # The thread that sends the records of queues to a receiver, over one DEALER, and receives its
     # acknowledgements.
     class DurableSender
-      ANSWER_TIMEOUT = 2.0 # seconds that a receiver has for its first answer before a warning
-      SLOWEST = 5.0 # longest time in s between two connections to a peer that is no receiver
+      ANSWER_TIMEOUT = 2.0 # seconds without the receiver's first answer until a warning
+      SLOWEST = 5.0 # seconds; longest pause before it connects again to a peer that is no receiver
       EVENTS = %i[handshake_succeeded handshake_failed_protocol handshake_failed_auth disconnected
         closed].freeze
       WRONG = "is no receiver of durable logs: give the endpoint of `godwit log serve --durable-in`"
 
-      # @param queues [Array<DiskQueue>] the writer's own, then those that ended processes left
+      # @param queues [Array<DiskQueue>] the writer's own queue, then queues of ended processes
       def initialize(settings, writer, queues)
         @settings = settings
         @writer = writer
@@ -24,7 +24,7 @@ module Godwit
       def start
         @wakeup_reader, @wakeup = IO.pipe
         open
-        # No interrupt may come between the sockets and the thread that closes them.
+        # No interrupt may come after the sockets are open and before the thread that closes them.
         Thread.handle_interrupt(Object => :never) { @thread = Worker.new { run } }
         @thread.name = "godwit log durable"
       rescue
@@ -43,7 +43,7 @@ module Godwit
         nil # the thread has ended
       end
 
-      # Ends the thread once all is acknowledged, or time is up.
+      # Ends the thread once all records are acknowledged, or after `seconds`.
       def stop(seconds)
         @until = Timeout.now + seconds
         wake(always: true)
@@ -73,7 +73,7 @@ module Godwit
           take_events
           blocked = @windows.any? { |window| pump(window) }
           receive
-          # The first queue is the writer's to close.
+          # The writer itself closes the first queue.
           done = @windows.drop(1).select { |window| window.queue.empty? }
           @windows -= done.each { |window| window.queue.close }
           await(blocked) if @idle
@@ -122,7 +122,7 @@ module Godwit
           text = value.to_s.dup.force_encoding(Encoding::UTF_8).scrub
           @writer.record_error("the receiver cannot write: #{text}")
         end
-        @idle = false # there may be more to send
+        @idle = false # so that the thread sends before it waits: the answer may allow more records
       end
 
       def establish(window, number)
@@ -144,7 +144,7 @@ module Godwit
           when :closed then @broken = 0 # the endpoint refuses connections: the peer has ended
           end
         end
-      rescue ThreadError # no more events
+      rescue ThreadError # the queue of events is empty
         now = Timeout.now
         if @asked && !@answered && now >= @asked + ANSWER_TIMEOUT
           @asked = nil
@@ -162,8 +162,8 @@ module Godwit
         @windows.each(&:begin_anew)
       end
 
-      # During the handshake a receiver that is killed disconnects once, and then nobody listens. A
-      # peer of another type disconnects each time, and libzmq does not connect to it again.
+      # A receiver that is killed in the handshake disconnects once; then no process listens. A peer
+      # of another socket type disconnects each time, and libzmq does not connect to it again.
       def disconnected
         @asked = nil
         return @connected = false if @connected
@@ -177,7 +177,7 @@ module Godwit
         begin
           @socket.disconnect(@settings.endpoint)
         rescue SystemCallError
-          nil # libzmq has given the endpoint up
+          nil # libzmq has already removed the endpoint
         end
         @socket.connect(@settings.endpoint)
       end

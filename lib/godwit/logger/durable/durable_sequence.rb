@@ -2,12 +2,12 @@
 
 module Godwit
   class Logger < ::Logger
-    # A {SequenceCounter} whose numbers continue after a restart. Its caller holds a lock.
+    # A {SequenceCounter} that continues after a restart. The writer's lock protects its encoding.
     class DurableSequence < SequenceCounter
-      MAX_TOPICS = 1_000 # topics whose counts a checkpoint keeps
+      MAX_TOPICS = 1_000 # topics whose last tseqs a checkpoint stores
 
-      # This key is no topic. Its value is the number of all entries that were ever in the folder
-      # before the checkpoint.
+      # A key of checkpoints that is no topic. Its value is the number of all entries that were ever
+      # in the folder before the checkpoint.
       ENTRIES = ""
 
       class << self
@@ -17,7 +17,7 @@ module Godwit
           pieces.map { |topic, tseq| [tseq, topic.bytesize].pack("Q>n") << topic.b }.join
         end
 
-        # {SegmentedLog} yields each record of the last segment, its checkpoint as seq 0.
+        # Notes each topic's last tseq. {SegmentedLog} yields a checkpoint as seq 0, then records.
         def remember(known, seq, record)
           return known.replace(read(record)) if seq.zero?
           topic, header = Packing.frames(record)
@@ -54,7 +54,7 @@ module Godwit
 
       private
 
-      # The writer keeps its id: with too many topics only their counts are forgotten.
+      # With too many topics, this writer keeps its id and forgets only the topics' tseqs.
       def begin_as(writer, seq)
         return super unless @writer
         @known = {}

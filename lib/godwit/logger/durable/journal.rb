@@ -2,15 +2,15 @@
 
 module Godwit
   class Logger < ::Logger
-    # Wraps a {Sink} and records, in app.log.journal beside app.log, the size of the file and the
+    # Wraps a {Sink} and records, in app.log.journal beside app.log, the size of app.log and the
     # last seq of each durable writer in it. Entries are [u32 length, u32 CRC-32, content]; one is
-    # appended after each write to the file, before any acknowledgement.
+    # appended after each write to app.log, before any acknowledgement.
     #
-    # At the start the file is cut to the size in the last entry: later records were not
-    # acknowledged, and come again. So records that are not durable go through the journal too.
+    # A start truncates app.log to the size in the last entry: later durable records were not
+    # acknowledged, and are sent again. Other writers' records also get entries, so that they stay.
     class Journal
-      COMPACT = 1 << 20 # bytes after which the journal is rewritten as one entry
-      FORM = "Q>Q>nNN" # packs a FileEnd and the number of writers
+      COMPACT = 1 << 20 # bytes of the journal after which it is rewritten as one entry
+      FORM = "Q>Q>nNN" # packs a Sink::FileEnd and the entry's number of writers
       FORM_BYTES = 26
       ID_BYTES = LoggerConstants::ID_BYTES
       WRITER_BYTES = ID_BYTES + 8 # bytes of a writer's id and seq
@@ -25,7 +25,7 @@ module Godwit
         @path = "#{sink.path}.journal"
         @compact = compact
         @lock = Mutex.new
-        @last_sequences = {} # the last seq of each writer, ordered by the time of its record
+        @last_sequences = {} # the last seq of each writer; the writer of the newest record is last
         @file = open_file(@path)
         file_end = read
         @cut = file_end ? restore(file_end) : 0
@@ -41,7 +41,7 @@ module Godwit
       def path = @sink.path
       def last(writer) = @lock.synchronize { @last_sequences[writer] }
 
-      # @param seq [Integer] up to which the writer has been acknowledged, maybe by another receiver
+      # @param seq [Integer] up to which a receiver, maybe another one, has acknowledged records
       def handshake(writer, seq)
         @lock.synchronize { note(writer, [seq, @last_sequences[writer] || 0].max) }
       end
@@ -54,7 +54,7 @@ module Godwit
 
       # Writes records of durable writers. Once this method returns, the records may be
       # acknowledged. If it raises, {#last} tells which records are in the file.
-      # @param entries [Array<Entry>] new ones, in each writer's order
+      # @param entries [Array<Entry>] not yet in the file; those of a writer are in its order
       def write_durable(entries)
         @lock.synchronize do
           written = 0
@@ -74,7 +74,7 @@ module Godwit
 
       # Closes the sink too.
       def close = @sink.close
-      # Closes the journal, so that another process may have it from now on.
+      # Closes the journal, so that another process can open it.
       def release = @lock.synchronize { @file = @file&.close }
       def closed? = @file.nil?
 
@@ -98,7 +98,7 @@ module Godwit
         raise Errors.build(error.errno, :open, path)
       end
 
-      # @return [Sink::FileEnd, nil] of the last whole entry
+      # @return [Sink::FileEnd, nil] the file's end as the last whole entry states it
       def read
         bytes = @file.binmode.read
         file_end = nil
@@ -126,7 +126,7 @@ module Godwit
         path = find(file_end.inode) or return 0
         size = File.size(path)
         return 0 if size <= file_end.size
-        # A file whose end has another checksum is a new file with an old inode.
+        # If the checksum differs, this is a new file that got the old file's inode.
         return 0 unless same_end?(path, file_end)
         File.truncate(path, file_end.size)
         size - file_end.size
@@ -138,7 +138,7 @@ module Godwit
         Zlib.crc32(File.binread(path, length, file_end.size - length)) == file_end.crc
       end
 
-      # @return [String, nil] the file; rotation may have renamed it after the last entry
+      # @return [String, nil] the file's path; rotation may have renamed it after the last entry
       def find(inode)
         folder, start = File.split(@sink.path)
         names = Dir.children(folder).select { |name| name.start_with?(start) }
@@ -167,8 +167,8 @@ module Godwit
         @bytes.nil? ? raise : false
       end
 
-      # Appends an entry. Entries after a torn one could not be read: so a torn entry is removed, or
-      # else the journal is rewritten.
+      # Appends an entry. No reader gets past an incomplete entry: if the write fails, its bytes are
+      # truncated, or else the next entry rewrites the journal.
       def put(file, bytes, before)
         Files.append(file, bytes, fsync: @sink.fsync) do
           @bytes = nil unless Files.truncate(file, before)

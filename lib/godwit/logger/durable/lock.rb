@@ -2,14 +2,14 @@
 
 module Godwit
   class Logger < ::Logger
-    # flock(2) on a file in a folder: the folder belongs to one process until the process ends, in
-    # whatever way. A forked child does not inherit the lock.
+    # flock(2) on a file in a folder: the folder belongs to one process until the process ends, even
+    # by a kill. A forked child does not inherit the lock.
     class Lock
       NAME = "lock"
-      # The locks of this process, and the closed ones of its parents. Array's methods need no lock.
+      # The locks of this process, and of its parents (closed files). Array's methods need no mutex.
       HELD = [] # standard:disable Style/MutableConstant -- a register
 
-      # A daemon adopts the locks of its parent, which ends at once.
+      # Process.daemon ends the parent, so the parent unlocks its folders for the daemon.
       module Daemon
         def daemon(...)
           Lock.hand_over(File::LOCK_UN)
@@ -21,7 +21,7 @@ module Godwit
       end
 
       class << self
-        # @return [Lock, nil] nil when another process has it
+        # @return [Lock, nil] nil when another process has the lock
         def take(folder)
           file = File.open(File.join(folder, NAME), File::RDWR | File::CREAT | File::BINARY, 0o600)
           unless file.flock(File::LOCK_EX | File::LOCK_NB) && in_place?(folder, file)
@@ -48,13 +48,13 @@ module Godwit
           nil
         end
 
-        # A lock lasts until the last copy of its descriptor is closed, and a child has copies.
+        # A lock lasts until all copies of its descriptor are closed, so a child closes its copies.
         def forget_parent = HELD.each { |lock| lock.file.close unless lock.own? }
         def hand_over(operation) = HELD.each { |lock| lock.file.flock(operation) if lock.own? }
 
         private
 
-        # The last owner may have removed the file with its folder.
+        # The last owner may have removed the file, with its folder, after this process opened it.
         def in_place?(folder, file) = File.stat(File.join(folder, NAME)).ino == file.stat.ino
       end
 

@@ -8,21 +8,21 @@ module Godwit
     #
     # Each file begins with an entry of seq 0: the last seq before the file, and the owner's
     # checkpoint for recovery after a crash. The last file always stays, for its checkpoint. The
-    # next start truncates entries that a crash tore, and then begins a new file.
+    # next start truncates entries that a crash left incomplete, and then begins a new file.
     #
-    # Any number of threads may append, one reads. A kill waits until an entry is whole. The owner
-    # holds the folder's {Lock}.
+    # Any number of threads may append; only one may read. A Thread#kill waits until an entry is
+    # complete. The owner holds the folder's {Lock}.
     class SegmentedLog
       HEADER = "NNQ>"
       HEADER_BYTES = 16
-      LONGEST = 1 << 28 # bytes of an entry at most; a greater length is read from torn bytes
+      LONGEST = 1 << 28 # most bytes of an entry; a greater length means that its bytes are damaged
       FILE = /\A\h{16}\.seg\z/
 
-      # One file. prev: last seq before it; last: its last seq, or prev; size: bytes.
+      # A file. prev: last seq before the file; last: last seq in it, or prev; size: its bytes.
       Segment = Struct.new(:number, :path, :prev, :last, :size)
       # Where an entry begins: the number of its file, and the offset there.
       Cursor = Struct.new(:number, :offset)
-      # Entries as they are in a file, the seq of the last, and the cursor behind them.
+      # Bytes of whole entries, the seq of the last entry, and the cursor after it.
       Chunk = Struct.new(:entries, :last, :cursor)
       RELEASED = "released" # the file with the seq up to which all entries are released
 
@@ -33,7 +33,7 @@ module Godwit
         end
 
         # Yields seq and record of the whole entries at the beginning of a String.
-        # @return [Integer] offset of the first byte that is no whole entry
+        # @return [Integer] offset after the last whole entry
         def each_entry(bytes)
           offset = 0
           while (seq, finish = whole_entry(bytes, offset))
@@ -80,7 +80,7 @@ module Godwit
         end
       end
 
-      # Gives the first file's checkpoint, or nil, and how many of its entries are released.
+      # Returns the first file's checkpoint, or nil, and how many of its entries are released.
       def released_in_first
         segment, released = @lock.synchronize { [@segments.first&.dup, @released] }
         count = 0
@@ -92,7 +92,7 @@ module Godwit
         [checkpoint, count]
       end
 
-      # Entries up to this seq are no longer needed.
+      # Marks entries up to this seq as no longer needed.
       def release(seq)
         exclusive do
           next if seq <= @released
@@ -102,7 +102,7 @@ module Godwit
         end
       end
 
-      # @return [Cursor] before the first entry whose seq is greater
+      # @return [Cursor] of the first entry with a greater seq
       def after(seq)
         segment, newest = @lock.synchronize do
           [@segments.find { |one| one.last > seq }&.dup, @segments.last&.dup]
@@ -138,7 +138,7 @@ module Godwit
         end
       end
 
-      # Closes the files without the lock, since in a forked child another thread may have held it.
+      # Closes the files without the lock: at a fork, a thread of the parent may have held it.
       def close_files
         [@file, @reader, @released_file].each { |file| file&.close }
         @file = @reader = @released_file = nil
@@ -151,7 +151,7 @@ module Godwit
         @segments = Dir.children(@folder).grep(FILE).sort.map do |name|
           Segment.new(name.to_i(16), File.join(@folder, name), 0, 0, 0)
         end
-        # A crash tears only the last file. If it tears the checkpoint there, the last checkpoint is
+        # A crash damages only the last file. If its checkpoint is damaged, the last checkpoint is
         # in the file before.
         full = [@segments.size - 1, 0].max
         full -= 1 while full.positive? && !checkpoint_of(@segments[full])
@@ -159,7 +159,7 @@ module Godwit
           next if index < full && measure(segment, @segments[index + 1])
           scan(segment, (block if index >= full))
         end
-        # The checkpoint of a segment of 0 bytes is torn.
+        # A segment that was truncated to 0 bytes has not even a checkpoint.
         drop(@segments.pop) while @segments.last&.size&.zero?
         @total = @segments.sum(&:size)
         drop_released if @segments.any? && checkpoint_of(@segments.last)
@@ -174,7 +174,7 @@ module Godwit
         [bytes.unpack1("Q>", offset: HEADER_BYTES), bytes.byteslice(HEADER_BYTES + 8...finish)]
       end
 
-      # @return [Boolean] whether the checkpoints suffice, without reading the file
+      # @return [Boolean] false if a checkpoint is damaged, so that the file must be read
       def measure(segment, following)
         segment.prev, = checkpoint_of(segment)
         segment.last, = checkpoint_of(following)
@@ -223,7 +223,7 @@ module Godwit
         yield
       end
 
-      # A kill waits for the end of the block.
+      # Thread#kill and Thread#raise wait for the end of the block.
       def exclusive(&block)
         Thread.handle_interrupt(Object => :never) { @lock.synchronize(&block) }
       end
@@ -236,7 +236,7 @@ module Godwit
         flags = File::WRONLY | File::APPEND | File::CREAT | File::TRUNC | File::BINARY
         file = File.open(path, flags, 0o600)
         segment = Segment.new(@next, path, last_one, last_one, 0)
-        @next += 1 # the number counts even if the new file fails
+        @next += 1 # a number is never used again, even if the new file cannot be written
         old, @file = @file, file
         put(SegmentedLog.entry(0, [segment.prev].pack("Q>") << @checkpoint.call), segment)
         Files.sync(@folder) if @fsync
@@ -253,8 +253,8 @@ module Godwit
 
       def put(bytes, segment)
         Files.append(@file, bytes, fsync: @fsync) do
-          # A reader stops at a torn entry. If the entry cannot be truncated, the next entry needs a
-          # new file.
+          # A reader stops at an incomplete entry. If its bytes cannot be truncated, the next entry
+          # needs a new file.
           @file = @file.close unless Files.truncate(@file, segment.size)
         end
         segment.size += bytes.bytesize
@@ -286,7 +286,7 @@ module Godwit
         end
         cursor = Cursor.new(segment.number, offset + stop)
         return Chunk.new(bytes.byteslice(first...stop), last, cursor) if first
-        # The bytes are only a checkpoint: read on behind it.
+        # The bytes have only a checkpoint: read the entries after it.
         return slice(segment, offset + stop, most) if stop.positive?
         # The entry is larger than `most`.
         length = HEADER_BYTES + (bytes.unpack1("N") || 0)
@@ -294,7 +294,7 @@ module Godwit
         (slice(segment, offset, length) if larger) || give_up(segment, offset)
       end
 
-      # Skips the rest of a file that the disk has corrupted; no entry is appended to it.
+      # Skips the rest of a file, whose bytes are damaged. Later entries go to a new file.
       def give_up(segment, offset)
         last = segment.prev
         SegmentedLog.each_entry(pread(segment, offset, 0)) { |seq, _| last = seq unless seq.zero? }

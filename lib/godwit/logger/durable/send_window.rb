@@ -2,14 +2,14 @@
 
 module Godwit
   class Logger < ::Logger
-    # Sends the records of a {DiskQueue} in the receiver's protocol: which message is next, and what
-    # has been acknowledged.
+    # Decides which message of a {DiskQueue} is sent next, by the receiver's protocol, and counts
+    # the bytes that are sent but not acknowledged.
     class SendWindow
-      CHUNK = 1 << 18 # bytes of one message, about
-      WINDOW = 4 << 20 # bytes sent and not acknowledged, at most
+      CHUNK = 1 << 18 # about the most bytes of a message
+      WINDOW = 4 << 20 # most bytes that are sent and not yet acknowledged
       RETRY = 1.0 # seconds without progress until the sender sends HELLO again
 
-      # A message with entries that was not acknowledged yet: their last seq, and their size.
+      # A sent message that is not acknowledged yet: the last seq and the bytes of its entries.
       Flying = Struct.new(:last, :bytes)
 
       def initialize(queue)
@@ -22,7 +22,7 @@ module Godwit
       # @return [Boolean] whether the receiver has answered on this connection
       def established? = @state == :established
 
-      # Begins with a HELLO, on a new connection or after a loss.
+      # Makes a HELLO the next message: on a new connection, or after messages were lost.
       def begin_anew
         @state = :new
         @flying = []
@@ -45,10 +45,10 @@ module Godwit
         @highest = [@highest, chunk.last].max
       end
 
-      # @return [Float, nil] when to call {#peek} again if nothing happens
+      # @return [Float, nil] when to call {#peek} again if no answer comes; nil: none is expected
       def due = idle? ? nil : @deadline
 
-      # Returns false when the receiver has records under this id that this store never sent.
+      # Returns false when the receiver has records with this id that this queue never sent.
       def establish(last)
         return true unless @state == :hello_sent
         return false if last > @highest
@@ -74,7 +74,7 @@ module Godwit
 
       private
 
-      # Whether the receiver owes no answer.
+      # Whether the sender waits for no answer.
       def idle? = @state == :new || (established? && @flying.empty?)
       def hello = [Wire::HELLO, @key, Wire.number(@queue.released), Wire.number(Wire::VERSION)]
 

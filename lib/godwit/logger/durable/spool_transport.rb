@@ -2,22 +2,22 @@
 
 module Godwit
   class Logger < ::Logger
-    # A {PushTransport} that stores in a {DiskQueue} what the socket does not accept, and sends
-    # that, in order, before newer records. Each process has a folder within the spool. The next
-    # process that uses the spool sends the rest, with its writer id and numbers.
+    # A {PushTransport} that stores in a {DiskQueue} records that the socket does not accept, and
+    # sends them, in order, before newer ones. Each process has a subfolder of the spool. The next
+    # process that uses the spool sends the rest, with the old writer id and seqs.
     #
-    # What libzmq accepted stays on the disk until libzmq must have sent it. After a kill a record
-    # may therefore come twice, rather than never.
+    # Records that libzmq accepted stay on the disk until it must have sent them. So after a kill a
+    # record may arrive twice, rather than never.
     class SpoolTransport
       BYTES = 1 << 30
       SEGMENT_BYTES = 1 << 20
-      # Bytes sent in one go: more than a batch of new records has, so that the backlog shrinks.
+      # Most bytes that {#replay} sends: more than a batch of new records, so the backlog shrinks.
       CHUNK = 1 << 18
-      SEND_TIMEOUT = 0.05 # seconds that the socket has before records go to the disk
+      SEND_TIMEOUT = 0.05 # seconds that {#wait} waits for the socket before records go to the disk
 
       extend Forwardable
 
-      # A record of the first queue that comes next, as {PushTransport#deliver} accepts it.
+      # The next record of the first queue, in the form that {PushTransport#deliver} accepts.
       Ready = Struct.new(:seq, :record)
       # The records of a queue that libzmq got, up to `seq`, and the number of all messages that
       # libzmq had got by then.
@@ -31,7 +31,7 @@ module Godwit
         @most = settings.spool_bytes || BYTES
         make_folder
         @queues = [] # the DiskQueues, the oldest first
-        @in_flight = [] # records that libzmq may still hold
+        @in_flight = [] # InFlight entries, whose records may still be in libzmq's queue
         @ready = []
         @unresponsive = true # true until the socket has accepted a record
       end
@@ -46,7 +46,7 @@ module Godwit
 
       def_delegators :@push, :sent, :held, :finding
 
-      # Delivers as {PushTransport#deliver} does; records on the disk count as gone.
+      # Delivers as {PushTransport#deliver} does; records on the disk count as delivered.
       def deliver(messages, from)
         @push.open
         replay
@@ -58,20 +58,20 @@ module Godwit
         @unresponsive ? put(messages, from) : 0
       end
 
-      # Waits until the socket may accept messages, or {SEND_TIMEOUT} is over.
+      # Waits until the socket may accept messages, for at most {SEND_TIMEOUT}.
       def wait = @unresponsive = !@push.wait(SEND_TIMEOUT)
       def backlog? = !first.nil?
 
-      # Sends some of the backlog as soon as that is possible.
+      # Waits up to `seconds` for the socket, and then sends some of the backlog.
       def replay_soon(seconds)
         Thread.handle_interrupt(Object => :immediate) { @push.wait(seconds) } && replay
       end
 
-      # @return [Integer] records on the disk that libzmq does not have, as far as their numbers
-      #   tell; after {#close} those that remain there
+      # @return [Integer] records on the disk that libzmq does not have, computed from their seqs;
+      #   after {#close} all that are on the disk
       def spooled = @kept || @queues.sum(&:unsent)
 
-      # @return [Boolean, Integer] whether all went; an Integer: records kept on the disk
+      # @return [Boolean, Integer] whether libzmq sent all records, or how many are on the disk
       def close(seconds)
         finish = Timeout.now + seconds
         replay_soon(Timeout.until(finish)) while backlog? && Timeout.now < finish
@@ -122,10 +122,10 @@ module Godwit
         @queues.push(@own).last
       end
 
-      # @return [DiskQueue, nil] the first that libzmq does not have to its end
+      # @return [DiskQueue, nil] the first queue with records that libzmq has not accepted
       def first = @queues.find { |queue| queue.unsent.positive? }
 
-      # Packs a record in the form of a durable logger's records: a folder may have records of both.
+      # Packs a record in a durable logger's form, since a folder may have records of both loggers.
       def pack(record) = record.is_a?(::String) ? record : record.first.b
 
       def unpack(bytes)
@@ -133,7 +133,7 @@ module Godwit
         header&.start_with?("{") ? bytes : [bytes]
       end
 
-      # Sends records that go without waiting, at most {CHUNK} bytes.
+      # Sends at most {CHUNK} bytes of the backlog, without waiting.
       def replay
         forget_deleted
         fetch if @ready.empty?
@@ -162,8 +162,8 @@ module Godwit
         count = queue.unsent
         @ready = [] if queue.equal?(first)
         @warnings.gone(count, queue.folder)
-        # The queue goes and its records count as lost without I/O in between, since other threads
-        # read the counts.
+        # No I/O comes between the removal of the queue and the count of its records as lost, since
+        # other threads read both.
         remove(queue) { @lost += count }
       end
 
@@ -177,7 +177,7 @@ module Godwit
       def fetch
         queue = first or return
         chunk = queue.peek(CHUNK)
-        return queue.sent_to(queue.last) unless chunk # all that remains is damaged: skip it
+        return queue.sent_to(queue.last) unless chunk # all remaining bytes are damaged: skip them
         SegmentedLog.each_entry(chunk.entries) do |seq, bytes|
           @ready << Ready.new(seq, unpack(bytes))
         end

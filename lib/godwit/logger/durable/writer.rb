@@ -4,13 +4,13 @@ module Godwit
   class Logger < ::Logger
     # The piece of a durable logger that belongs to one process, instead of a {BoundedQueue}:
     # {#push} encodes a record and writes it to a {DiskQueue}, from which a {DurableSender} sends
-    # it. The writer has no reference to a Logger, so that the garbage collector can collect that.
+    # it. The writer has no reference to its Logger, so that the Logger can be collected.
     #
-    # A trap handler cannot take the lock, so the sender stores its records a moment later.
+    # A trap handler cannot lock a mutex, so the sender stores its records a moment later.
     class DurableWriter < BaseWriter
       BYTES = 1 << 30
       SEGMENT_BYTES = 4 << 20
-      SEGMENTS = 8 # the folder's bytes are at least so many segments
+      SEGMENTS = 8 # a segment has at most an eighth of `durable_bytes`
       MAX_QUEUED = 10_000 # records of trap handlers that wait to be stored
 
       def initialize(settings, warnings)
@@ -26,7 +26,7 @@ module Godwit
 
       attr_reader :gone # records that were in a folder when it was deleted
       def alive? = own? && !@deleted && @sender&.alive?
-      # @return [Boolean] false during linger, when it still stores what is logged
+      # @return [Boolean] false during linger, when the writer still stores records
       def closed? = @disk_closed ? true : false
 
       # Starts the sender, also after its thread was killed.
@@ -40,13 +40,13 @@ module Godwit
         record_error(error)
       end
 
-      # Readers get a report of the records that the other writer lost.
+      # Has this writer report to readers the records that the other writer lost.
       def inherit(other) = @sequence.inherit(other.gone)
 
-      # Stores an entry; any thread may call it. Returns whether it is stored; :closed: the writer
-      # has not accepted it; nil: a trap handler's record, which the sender stores in a moment.
+      # Stores an entry; any thread may call this method. Returns whether it is stored; :closed: the
+      # writer is closed; nil: a trap handler's record, which the sender stores in a moment.
       def push(entry)
-        # A kill after the record is stored must not skip the sender's wake-up.
+        # A kill after the record is stored must not prevent the sender's wake-up.
         Thread.handle_interrupt(Object => :never) do
           stored = @lock.synchronize { take(entry) }
           @sender&.wake
@@ -63,7 +63,7 @@ module Godwit
           sent: @backlog.acknowledged(@disk.released), last_error: @last_error)
       end
 
-      # Waits until all that was logged before has been acknowledged.
+      # Waits until all records logged before have been acknowledged.
       def flush(seconds)
         return pending.zero? unless own? && alive?
         finish = seconds && Timeout.now + seconds
@@ -76,7 +76,7 @@ module Godwit
         pending.zero? && @trapped.empty? # this is a trap handler, which cannot wait
       end
 
-      # Lets the writer start no sender any more. Needs no lock.
+      # After this call the writer starts no sender. Needs no lock.
       def stop = @closing = true
 
       # The sender calls this in each turn. It stores the records of trap handlers.
@@ -97,7 +97,7 @@ module Godwit
       def open_disk
         known = {}
         entries = 0 # the number of entries after the last checkpoint
-        # The last segment stays, and must leave room for others.
+        # The last segment is never deleted, and must leave space for others.
         size = [SEGMENT_BYTES, @most / SEGMENTS + 1].min
         checkpoint = -> { DurableSequence.record(@sequence.topics, @entries) }
         @disk = DiskQueue.open(@settings.durable, segment_bytes: size, fsync: @settings.fsync,
@@ -115,12 +115,12 @@ module Godwit
         return 0 unless most.positive?
         checkpoint, released = @disk.released_in_first
         before = DurableSequence.entries(checkpoint) if checkpoint
-        # A folder of an older version has no count.
+        # A checkpoint of an older version of Godwit has no count of entries.
         before ? (@entries - before - released).clamp(0, most) : most
       end
 
       def start_sender
-        # {Handle} then makes another writer, and the folder again.
+        # {Handle} then makes another writer, which makes the folder again.
         return close(Timeout.now, 0) if deleted?
         Exit.watch(self) unless @sender
         leftovers = DiskQueue.leftovers(File.realpath(@settings.durable))
@@ -196,12 +196,12 @@ module Godwit
           @finished = true
           conclude
         rescue ThreadError
-          # A trap handler cannot take the lock, which this thread may have.
+          # A trap handler cannot lock the mutex, which the interrupted code may have locked.
           Thread.new { conclude }.join(1)
         end
       end
 
-      # @raise [ThreadError] in a trap handler, with nothing done
+      # @raise [ThreadError] in a trap handler, before this method has done anything
       def conclude
         store_trapped
         deleted = deleted?
@@ -211,7 +211,7 @@ module Godwit
         @warnings.kept(rest, @disk.folder) if @incomplete
       end
 
-      # After this call the writer stores nothing, and another process may have the folder. Waiting
+      # After this call the writer stores nothing, and another process may open the folder. Waiting
       # callers return.
       def close_disk
         @lock.synchronize do
