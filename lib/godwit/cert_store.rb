@@ -12,19 +12,19 @@ module Godwit
   # removed one. After a miss the store reads the directory again, at most once a second.
   #
   # The store skips a file that is no certificate, and warns; {#problems} lists these files. If two
-  # files have the same key, the first by file name counts.
+  # files have the same key, the store uses only the first by file name.
   #
   # **Threads**: any number of threads may use one store. One thread at a time reads the directory.
   class CertStore
     include Enumerable
 
-    # Seconds between two misses that read the directory.
+    # Least seconds between two scans of the directory that misses cause.
     SCAN_EVERY = 1
     private_constant :SCAN_EVERY
 
     # @param dir [String, #to_path] a directory
-    # @raise [CertError] when it cannot be read
-    # @raise [ArgumentTypeError] when it is no path
+    # @raise [CertError] when the directory cannot be read
+    # @raise [ArgumentTypeError] when `dir` is no path
     def initialize(dir)
       @dir = Cert.path(dir, :cert_store).dup.freeze
       @index = Index.new(@dir)
@@ -37,13 +37,13 @@ module Godwit
     attr_reader :dir
 
     # @param user_id [String] a certificate's name
-    # @return [Cert, nil] of several with that name the first by file name
+    # @return [Cert, nil] the certificate with that name; of several, the first by file name
     # @raise [CertError] when the directory or a file cannot be read now
     def [](user_id) = find { @index.named(user_id) }
 
     # @param public_key [String] Z85 or 32 bytes
     # @return [Cert, nil]
-    # @raise [CurveKeyError] when it is malformed
+    # @raise [CurveKeyError] when the key is malformed
     # @raise [CertError] when the directory or a file cannot be read now
     def by_key(public_key)
       raw = public_key.is_a?(String) && public_key.bytesize == 32
@@ -62,12 +62,12 @@ module Godwit
     end
 
     # Reads the directory.
-    # @return [Integer] certificates in it
+    # @return [Integer] number of certificates in the directory
     # @raise [CertError] when the directory cannot be read
     def size = fresh { @index.certs.size }
 
     # Reads the directory.
-    # @return [Array<String>] what is wrong with files in it, a line each
+    # @return [Array<String>] what is wrong with files in the directory, one line for each
     # @raise [CertError] when the directory cannot be read
     def problems = fresh { @index.problems }
 

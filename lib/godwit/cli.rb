@@ -8,7 +8,7 @@ require_relative "cli/family"
 module Godwit
   # The command `godwit`.
   #
-  # **Threads**: not for several, since a command owns the standard streams and signal handlers.
+  # **Threads**: one thread runs a command, which uses the standard streams and signal handlers.
   module CLI
     # Exit statuses; `godwit help` prints them.
     EXIT = {ok: 0, failed: 1, usage: 2, timed_out: 124, interrupted: 130, output_closed: 141}.freeze
@@ -22,7 +22,7 @@ module Godwit
     # The name of the executable.
     PROGRAM = "godwit"
 
-    # The socket types, which have one file.
+    # The commands that are named after socket types; one file has them all.
     SOCKETS = %w[req rep pub sub push pull pair dealer router].freeze
 
     # The class name of each command, in the order of `godwit help`.
@@ -31,20 +31,20 @@ module Godwit
       "cert", "completion", "version", "help"
     ].to_h { |name| [name, name.capitalize.to_sym] }.freeze
 
-    # The files of commands that do not have the command's name.
+    # The file of each command whose file has another name than the command.
     FILES = SOCKETS.to_h { |name| [name, "sockets"] }.freeze
 
     extend Program
 
-    # The error of a wrong command line: the message goes to standard error, the status is 2.
+    # The error of a wrong command line: the message goes to standard error, the exit status is 2.
     class UsageError < StandardError; end
 
-    # The error of wrong input: the message goes to standard error, the status is 1.
+    # The error of wrong input: the message goes to standard error, the exit status is 1.
     class InputError < StandardError; end
 
     class << self
-      # Runs `ttcp`, as the executable does through a link of this name: a wrong command line has
-      # status 1 there, as with C ttcp.
+      # Runs `ttcp`, as the executable does when a link named `ttcp` starts it. A wrong command line
+      # then has exit status 1, as with C ttcp.
       # @param arguments [Array<String>] such as ["-r", "-s"]
       # @return [Integer] exit status, one of {EXIT}
       def run_ttcp(arguments)
@@ -54,7 +54,7 @@ module Godwit
       end
 
       # @param error [Exception] of the library
-      # @return [String] its message, without the Ruby method in front
+      # @return [String] the error's message, without the name of the operation in front
       def words_of(error)
         operation = error.respond_to?(:operation) && error.operation
         operation ? error.message.sub(/\A#{Regexp.escape(operation.to_s)}:? /, "") : error.message

@@ -59,10 +59,10 @@ module Godwit
       end
 
       # Writes the files, each completely or not at all. All contents are on disk before the first
-      # file gets its name, so that a full disk replaces none of a pair.
+      # file gets its name, so that a full disk replaces neither file of a pair.
       # @param files [Hash{String => Array(String, Integer)}] path => content and mode, in order
-      # @raise [CertError] when a file exists and `replace` is false, or the system refuses; the
-      #   files of this call are removed then, unless they replaced others
+      # @raise [CertError] when a file exists and `replace` is false, or the system refuses; without
+      #   `replace` the files that this call has written are removed then
       def write(files, replace: false)
         made = []
         unfinished = files.to_h { |path, _| [path, temporary(path)] }

@@ -3,11 +3,11 @@
 module Godwit
   class Cert
     # Reads and writes ZPL (RFC 4), the file format of CZMQ's and pyzmq's certificates. The writer
-    # writes only names and values that both read. The reader takes what both write: unquoted
-    # values, blanks in names, comments, CRLF.
+    # writes only names and values that both libraries read. The reader accepts what both write:
+    # unquoted values, blanks in names, comments, CRLF.
     # @private
     module ZPL
-      # The most bytes that the reader accepts.
+      # Most bytes of a text that the reader accepts.
       LIMIT = 65_536
       INDENT = 4
       NAME = /\A[A-Za-z0-9._-]+\z/
@@ -16,7 +16,7 @@ module Godwit
       # The writer refuses a value with a control character.
       PRINTABLE = /\A[^\u0000-\u001F\u007F-\u009F]*\z/
 
-      # The text is no ZPL. `line` is the number of the first wrong line.
+      # Raised when a text is no ZPL. `line` is the number of the first wrong line.
       # @private
       class SyntaxError < StandardError
         attr_reader :line
@@ -29,8 +29,8 @@ module Godwit
 
       module_function
 
-      # Returns the properties of each section. A property of a lower level has the path of its
-      # names, such as "a/b". The message of a SyntaxError shows nothing of the text.
+      # Returns the properties of each section. A nested property is named by its path, such as
+      # "a/b". The message of a SyntaxError shows nothing of the text.
       def parse(text)
         raise SyntaxError.new("is longer than #{LIMIT} bytes", 1) if text.bytesize > LIMIT
         text = text.dup.force_encoding(Encoding::UTF_8)
@@ -119,7 +119,7 @@ module Godwit
       def store(sections, path, value, number)
         section, *names = path
         known = sections[section] ||= {}
-        return if names.empty? # the value belongs to the section itself
+        return if names.empty? # a value of the section itself is ignored
         name = names.join("/")
         raise SyntaxError.new("repeats a name", number) if known.key?(name) && value
         known[name] = value if value

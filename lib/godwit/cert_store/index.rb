@@ -3,14 +3,14 @@
 module Godwit
   class CertStore
     # The certificates of a directory by file, key and name. A file counts as unchanged while its
-    # facts (inode, size, time of change) are the same. The caller holds the store's lock.
+    # facts (inode, size, ctime) are the same. The caller holds the store's lock.
     # @private
     class Index
-      # A file: a certificate and its key, or a problem. A file without facts is read at each scan.
+      # A file: a certificate and its key, or a problem. A file without facts is read each time.
       Entry = Struct.new(:cert, :key, :problem, :path, :facts, :racy)
       # A lookup checks at most this many files of one key or name.
       TRIES = 10
-      # Errors that belong to one file and last. Any other error of the system may be over soon.
+      # System errors that concern one file and last. Any other system error may soon be over.
       LASTING = [
         Errno::EACCES, Errno::EPERM, Errno::ELOOP, Errno::ENAMETOOLONG, Errno::ENXIO, Errno::ENODEV
       ].freeze
@@ -24,7 +24,7 @@ module Godwit
       end
 
       # Reads the directory, and each file in it that has changed. A file that cannot be read now
-      # keeps its entry.
+      # keeps its earlier entry.
       def scan
         files = Dir.children(@dir).select { |file| file.b.end_with?(Cert::PUBLIC) }.sort
         @unread = []
@@ -36,8 +36,8 @@ module Godwit
         raise failure, cause: nil
       end
 
-      # @raise [CertError] when the last {#scan} could not read everything: a lookup that finds no
-      #   certificate knows nothing then
+      # @raise [CertError] when the last {#scan} could not read everything: a certificate that a
+      #   lookup did not find may exist nevertheless
       def check_complete
         raise CertError.new(@unread.first, operation: :cert) if @unread.any?
       end
@@ -47,7 +47,7 @@ module Godwit
 
       def named(name) = confirmed { @names[name] }
 
-      # @return [Array<Cert>] as they were at the last {#scan}, each key once
+      # @return [Array<Cert>] one for each key, as last read
       def certs = @keys.values.map { |file| @entries[file].cert }
 
       def problems
@@ -58,7 +58,7 @@ module Godwit
 
       private
 
-      # The first file in the order of names counts.
+      # Of several files with the same key or name, the first by file name is used.
       def rebuild
         @keys = {}
         @names = {}
@@ -70,8 +70,8 @@ module Godwit
         end
       end
 
-      # When a file has changed, another file may be the first with that key or name. The block
-      # returns the file's name.
+      # The block returns the name of the first file that has the key or name. When this file has
+      # changed, another file may be the first, so the block runs again.
       def confirmed
         TRIES.times do
           file = yield or return

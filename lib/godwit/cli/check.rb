@@ -14,8 +14,8 @@ module Godwit
       TEXT
 
       TIMEOUT = 5 # seconds that the peer may take to answer
-      POLL_INTERVAL = 0.02 # seconds between two checks
-      # Seconds in which a peer that has ended the handshake may still tell its type.
+      POLL_INTERVAL = 0.02 # seconds between two updates of the diagnosis
+      # Seconds after the end of a handshake in which the peer's type may still arrive.
       TYPE_TIMEOUT = 0.5
       private_constant :TIMEOUT, :POLL_INTERVAL, :TYPE_TIMEOUT
 

@@ -5,27 +5,27 @@ require_relative "exact_parser"
 module Godwit
   module CLI
     # A command of the command line. A subclass declares {.summary} and {.usage}, adds its options
-    # in `define` and does its work in `call`, which takes the arguments that are no options and
+    # in `define` and does its work in `call`, which gets the arguments that are no options and
     # returns the exit status. A command object runs once, in the main thread.
     class Command
-      # Units of sizes, and of counts and rates.
+      # The factors of units: BINARY for sizes, DECIMAL for counts and rates.
       BINARY = {"" => 1, "k" => 1 << 10, "M" => 1 << 20, "G" => 1 << 30}.freeze
       DECIMAL = {"" => 1, "k" => 1_000, "M" => 1_000_000}.freeze
       MOST = 1_000_000_000 # seconds that an option accepts at most: 31 years
       private_constant :BINARY, :DECIMAL, :MOST
 
       class << self
-        # The executable that has the command; an argument sets it, and subclasses inherit it.
+        # The program that has the command. `program` sets it, and subclasses inherit it.
         # @param program [Program, nil]
         # @return [Program]
         def program(program = @program) = (@program = program) || superclass.program
 
-        # One line for `godwit help`; an argument sets it.
+        # One line for `godwit help`; `text` sets it.
         # @param text [String, nil]
         # @return [String]
         def summary(text = @summary) = @summary = text
 
-        # The arguments, as `godwit COMMAND --help` shows them; an argument sets them.
+        # The command's arguments, as `godwit COMMAND --help` shows them; `text` sets them.
         # @param text [String, nil]
         # @return [String]
         def usage(text = @usage) = @usage = text
@@ -33,8 +33,8 @@ module Godwit
         # @return [String] what a user types: the executable's name and {.usage}
         def command_line = "#{program::PROGRAM} #{usage}"
 
-        # The text that the help shows behind the options; an argument sets it, and subclasses
-        # inherit it.
+        # The text that the help shows behind the options; `text` sets it, and subclasses inherit
+        # it.
         # @param text [String, nil]
         # @return [String, nil]
         def notes(text = @notes)
@@ -46,7 +46,7 @@ module Godwit
 
       # Parses the arguments and does the work.
       # @param arguments [Array<String>] without the command's name
-      # @param io [IO] where it prints
+      # @param io [IO] where the command prints
       # @return [Integer] exit status, one of {CLI::EXIT}
       # @raise [UsageError, OptionParser::ParseError] when the arguments are wrong
       def run(arguments, io: $stdout)
@@ -65,19 +65,19 @@ module Godwit
       end
 
       # The help, the manual pages and the shells' completions use the next three methods.
-      # @return [Array<OptionParser::Switch>] its options
+      # @return [Array<OptionParser::Switch>] the command's options
       def switches = parser.switches
 
-      # @return [Hash{String => Class}] its subcommands by name, as in `godwit log tail`
+      # @return [Hash{String => Class}] the command's subcommands by name, as in `godwit log tail`
       def subcommands = {}
 
-      # @return [Array<String>] the words that its first argument may be, if there are few
+      # @return [Array<String>] the words that the first argument may be; []: they are not listed
       def first_words = subcommands.keys
 
       # The text that `godwit help COMMAND` prints.
       # @param words [Array<String>] that follow the command's name; the first may name a subcommand
       # @return [String]
-      # @raise [UsageError] for a subcommand that it does not have
+      # @raise [UsageError] for an unknown subcommand
       def help_for(words)
         no_arguments(words)
         help_text
@@ -90,7 +90,7 @@ module Godwit
 
       def program = self.class.program
 
-      # A subclass adds its options here. `options` gets the value that a block returns.
+      # A subclass adds its options here. `options` gets what an option's block returns.
       def define(parser)
       end
 
@@ -105,7 +105,7 @@ module Godwit
 
       def parse(arguments)
         @options = {}
-        # OptionParser raises on text whose encoding is broken.
+        # OptionParser raises on text with an invalid encoding.
         arguments = arguments.map { |argument| argument.valid_encoding? ? argument : argument.b }
         rest = parser.parse(arguments, into: @options)
         @options.transform_keys! { |name| name.to_s.tr("-", "_").to_sym }
@@ -143,7 +143,7 @@ module Godwit
       end
 
       # @param factors [Hash{String => Integer}] {BINARY} or {DECIMAL}
-      # @return [Integer, nil] nil: the text is no number of 0 or more with a known unit
+      # @return [Integer, nil] the number times its unit; nil: the text is no such number
       def units(text, factors)
         digits, unit = text.match(/\A(\d+)([a-zA-Z]?)\z/)&.captures
         factors[unit]&.*(Integer(digits, 10)) if digits

@@ -31,7 +31,7 @@ module Godwit
         EXIT[:ok]
       end
 
-      # The array `words` begins at 1 in zsh.
+      # In zsh the first index of `words` is 1, so bash gets an empty word in front.
       def bash
         <<~BASH
           _godwit() {
@@ -54,7 +54,7 @@ module Godwit
       end
 
       # The code that bash and zsh have in common. `files` is code that completes the name of a
-      # file; the block returns code that completes the words that it gets.
+      # file; the block returns code that completes the words that the block gets.
       def branches(files, &offer)
         <<~SHELL
           local path= previous=${words[CURRENT - 1]}
@@ -73,10 +73,10 @@ module Godwit
         SHELL
       end
 
-      # @return [Array<String>] such as "log/tail"
+      # @return [Array<String>] the paths of all subcommands, such as "log/tail"
       def subcommand_paths = @entries.filter_map { |entry| entry.path if entry.words.size > 1 }
 
-      # Branches of a `case` for the values of options: files, the only values, or nothing.
+      # Branches of a `case` for the values of options: file names, the allowed words, or nothing.
       def values(files)
         @entries.flat_map do |entry|
           entry.options.select(&:value).group_by { |one| [one.file?, one.choices] }

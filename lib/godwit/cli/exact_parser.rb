@@ -4,11 +4,11 @@ require "optparse"
 
 module Godwit
   module CLI
-    # Accepts an option by its whole name alone, and wraps its text. OptionParser completes `-z` to
-    # `--zmq`, and Ruby 3.1's `require_exact` refuses `--size=1`.
+    # Accepts an option only by its whole name, and wraps the option's text. OptionParser would
+    # complete `-z` to `--zmq`; with Ruby 3.1's `require_exact` it refuses `--size=1`.
     # @private
     class ExactParser < OptionParser
-      WIDTH = 63 # characters of an option's text; with the option's name a line has 100
+      WIDTH = 63 # most characters of a line of an option's text; the option's name is before it
       private_constant :WIDTH
 
       # The words that an option accepts. OptionParser calls `match`.

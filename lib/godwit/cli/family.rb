@@ -11,13 +11,13 @@ module Godwit
     module Endpoint
       module_function
 
-      # An empty host becomes 127.0.0.1, for bind and for connect, so that nothing listens to the
-      # network by default (`tcp://*:5555` does). The rest stays: libzmq and {Godwit::Socket} check
-      # it.
+      # An empty host becomes 127.0.0.1, for bind and for connect, so that no socket listens to the
+      # network by default (with `tcp://*:5555` a socket does). All else stays: libzmq and
+      # {Godwit::Socket} check it.
       #
       # @param text [String] such as "tcp://:5555"
       # @return [String] such as "tcp://127.0.0.1:5555"
-      # @raise [UsageError] when it has no transport
+      # @raise [UsageError] when the text has no transport
       def expand(text)
         transport, found, address = text.partition("://")
         unless found && transport.match?(/\A[a-z][a-z0-9+]*\z/) && !address.empty?
@@ -28,8 +28,8 @@ module Godwit
       end
 
       # @param text [String] as {expand}
-      # @return [String] an endpoint of another process
-      # @raise [UsageError] when it has no transport, and for inproc
+      # @return [String] the endpoint, which another process can reach
+      # @raise [UsageError] when the text has no transport, and for inproc
       def foreign(text)
         endpoint = expand(text)
         return endpoint unless endpoint.start_with?("inproc:")
@@ -68,7 +68,7 @@ module Godwit
           parser.on("--quiet", "prints no lines about absent peers")
         end
 
-        # Prints during the block that the library's own socket waits while that socket has no peer.
+        # Runs the block, and prints meanwhile that the library's socket waits if it has no peer.
         def telling(type, endpoint, &block)
           PeerNotice.beside(type, endpoint, quiet: options[:quiet], **client_security(endpoint),
             &block)

@@ -26,7 +26,7 @@ module Godwit
         EXIT[:ok]
       end
 
-      # RubyGems gives man no folder. A page has all subcommands of its command.
+      # man does not search in gems, so it gets the page's path. Subcommands have no pages.
       def manual(name)
         program.command(name) if name
         page = File.join(MANUALS, "#{[program::PROGRAM, *name].join("-")}.1")

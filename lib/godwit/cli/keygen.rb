@@ -21,7 +21,7 @@ module Godwit
         ) { |given| metadata(given) }
       end
 
-      # A replaced byte would give two names one file, so {Cert} refuses bytes that are not UTF-8.
+      # {Cert} refuses bytes that are not UTF-8: if replaced, two names could have one file.
       def utf8(argument) = argument.dup.force_encoding(Encoding::UTF_8)
 
       def metadata(given)

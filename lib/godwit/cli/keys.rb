@@ -10,8 +10,8 @@ module Godwit
       DOMAIN = "godwit" # the ZAP domain of a server with `--clients`
 
       class << self
-        # @param server [Boolean] whether the command is always the server
-        # @param clients [Boolean] whether the command may be a server
+        # @param server [Boolean] whether the command is always the CURVE server
+        # @param clients [Boolean] whether the command may be a CURVE server
         def define(parser, server: false, clients: true)
           value_of(parser, "--keys FILE",
             "CURVE: own secret key: a certificate (`godwit keygen`), or the key alone in a file")
@@ -40,10 +40,10 @@ module Godwit
         @options = options
       end
 
-      # @return [Auth, nil] of `--clients`, once {#server} was called
+      # @return [Auth, nil] the authenticator that {#server} made for `--clients`
       attr_reader :auth
 
-      # @return [Hash] socket options; {} without --keys
+      # @return [Hash] CURVE options of a socket that binds; {} without --keys
       def server(context = nil)
         raise UsageError, "--server-key is only for a CURVE client" if @options[:server_key]
         raise UsageError, "--clients needs --keys FILE" if @options[:clients] && !@options[:keys]
@@ -51,7 +51,7 @@ module Godwit
         {curve: pair, **(@options[:clients] ? {auth: authenticate(context)} : {})}
       end
 
-      # @return [Hash] socket options; {} without --server-key
+      # @return [Hash] CURVE options of a socket that connects; {} without --server-key
       def client
         raise UsageError, "--clients is for the server, which binds" if @options[:clients]
         server_key = @options[:server_key]
@@ -59,8 +59,8 @@ module Godwit
           raise UsageError, "--keys needs --server-key KEY" if @options[:keys]
           return {}
         end
-        # Without --keys a client gets a new key pair, for servers that admit all clients with their
-        # public key.
+        # Without --keys a client gets a new key pair. It is enough for a server that admits each
+        # client that knows the server's public key.
         {curve: @options[:keys] ? pair : Curve.keypair, server_key: public_key(server_key)}
       end
 
@@ -87,14 +87,14 @@ module Godwit
         end
       end
 
-      # The value of an option. A file that cannot be read, or holds no key, is a wrong value.
+      # The value of an option. A file that cannot be read, or has no key, is a usage error.
       def value_for(option)
         yield
       rescue SystemCallError, Godwit::Error => error
         raise UsageError, "#{option}: #{CLI.words_of(error)}"
       end
 
-      # The key in a file. A file without names may hold either key.
+      # The key in a file. A key without a name may be a public or a secret key.
       def key_in(path, name)
         keys = nil
         Godwit::Cert::Files.read(path) do |text|
@@ -107,7 +107,7 @@ module Godwit
           operation: :curve)
       end
 
-      # @return [Hash{String, nil => String}] keys by "public" and "secret", or nil without a name
+      # @return [Hash{String, nil => String}] "public", "secret", or nil (no name) => a key
       def keys_of(text)
         found = text.lines.filter_map { |line| FORM.match(line) }
         keys = found.reverse.to_h { |match| [match[:name], match[:key]] }

@@ -2,7 +2,7 @@
 
 module Godwit
   module CLI
-    # `godwit log serve|tail|stats|send`: records of many processes in one place.
+    # `godwit log serve|tail|stats|send`: collects and shows the records of many processes.
     class Log < Family
       summary "Receives records of many processes, forwards them, shows them."
       usage "log serve|tail|stats|send [options]"
@@ -15,7 +15,7 @@ module Godwit
         private
 
         # Connects to the control endpoint of a `log serve`.
-        # @raise [TimeoutError] after --timeout; else StateError, after {ANSWER_TIMEOUT} seconds
+        # @raise [TimeoutError] when --timeout is up; StateError after {ANSWER_TIMEOUT} seconds
         def with_control(endpoint, seconds)
           control = Logger::Control.new(endpoint, timeout: seconds, **client_security(endpoint))
           yield control
@@ -28,7 +28,7 @@ module Godwit
           control&.close
         end
 
-        # @return [String, nil] the endpoint with the next port; nil: the endpoint has no port
+        # @return [String, nil] the endpoint with its port plus 1; nil: the endpoint has no port
         def next_port(endpoint)
           start, port = endpoint.match(%r{\A((?:tcp|wss?)://.*:)(\d+)\z})&.captures
           "#{start}#{Integer(port, 10) + 1}" if port && Integer(port, 10).between?(1, 65_534)

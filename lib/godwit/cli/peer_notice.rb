@@ -2,19 +2,19 @@
 
 module Godwit
   module CLI
-    # Prints on standard error, when a socket has had no peer for two seconds, that it waits and
-    # why, and later that a peer is there. Its thread ends with the socket.
+    # When a socket has had no peer for two seconds, prints on standard error that the socket waits
+    # and why; later, that a peer is there. The thread ends when the socket is closed.
     # @private
     class PeerNotice
       DELAY = 2 # seconds that a socket may have no peer before the notice
-      POLL_INTERVAL = 0.25 # seconds; a Diagnosis also acts while no event comes
-      AFTER = 0.3 # seconds that this command's second socket may connect after the first
-      # Reasons that pass when the peer starts. The notice has the whole text of all others.
+      POLL_INTERVAL = 0.25 # seconds until the Diagnosis is updated, if no event comes
+      AFTER = 0.3 # seconds that the second socket may take to connect after the block's end
+      # Reasons that end when the peer starts. For any other reason the notice has its whole text.
       PASSING = %i[refused no_answer no_address no_peer].freeze
 
-      # During the block the library connects a socket of its own to the endpoint. So a second
-      # socket connects, too, until the peer is there.
-      # @param type [Class] of a socket that the peer accepts, and that receives no message
+      # The library connects its own socket in the block, and the notice cannot observe that socket.
+      # So a second socket connects to the same endpoint, until the peer is there.
+      # @param type [Class] of the second socket, which the peer accepts, and which receives nothing
       def self.beside(type, endpoint, quiet: false, **options)
         return yield if quiet
         type.new(linger: 0, **options) do |socket|
@@ -28,7 +28,7 @@ module Godwit
         end
       end
 
-      # @return [Boolean] whether the last line was that the socket waits
+      # @return [Boolean] whether the last printed line says that the socket waits
       def told? = @told
 
       # @param socket [Socket] that has no endpoint yet
@@ -56,7 +56,7 @@ module Godwit
         loop do
           event = @monitor.next_event(timeout: @due && POLL_INTERVAL, exception: false)
           @diagnosis.update
-          # The peer of an event may have departed already.
+          # A peer whose handshake succeeded counts, even if it has departed already.
           came = (event&.name == :handshake_succeeded) ? 1 : 0
           count([@diagnosis.peers.to_i, came].max)
         end

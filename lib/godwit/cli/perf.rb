@@ -67,7 +67,7 @@ module Godwit
 
       private
 
-      # libzmq's tools are one class and one line of the help.
+      # libzmq's tools share one class and one line of the help.
       def subcommand(name) = Tool::TOOLS.key?(name) ? Tool.new(name) : super
       def listed = [*super, Tool]
     end

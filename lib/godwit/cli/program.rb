@@ -3,9 +3,8 @@
 module Godwit
   module CLI
     # The work of an executable: it finds the command's class, runs it, and turns errors into an
-    # exit status. The module that extends itself with this one has the executable's name in
-    # PROGRAM, and in COMMANDS the commands, each with the name of its class. Each command is a file
-    # in the module's folder, loaded on demand; FILES has the files with other names.
+    # exit status. The module that extends itself with Program defines PROGRAM, COMMANDS and FILES
+    # as {CLI} does. The file of a command is in that module's folder, and is loaded on demand.
     module Program
       # Options that users know from other programs, and the commands that they mean.
       FLAGS = {"--help" => "help", "-h" => "help", "--version" => "version", "-V" => "version"}
@@ -18,8 +17,8 @@ module Godwit
       def run(arguments) = guard(arguments) { dispatch(arguments).tap { $stdout.flush } }
 
       # @param name [String] of a command
-      # @return [Class] its subclass of {Command}
-      # @raise [UsageError] for an unknown name; the message suggests the nearest
+      # @return [Class] the command's class, a subclass of {Command}
+      # @raise [UsageError] for an unknown name; the message suggests the nearest name
       def command(name)
         unless self::COMMANDS.key?(name)
           raise UsageError, "no command #{name.inspect}#{CLI.nearest(name, self::COMMANDS.keys)}"
@@ -38,7 +37,7 @@ module Godwit
         EXIT[:usage]
       end
 
-      # Errors that a user can cause end in one line; others are bugs and keep their backtrace.
+      # Prints an error that a user can cause as one line. Other errors are bugs and raise.
       def guard(arguments)
         yield
       rescue UsageError, OptionParser::ParseError => error
@@ -61,7 +60,7 @@ module Godwit
         library?(error, :TimeoutError) ? EXIT[:timed_out] : EXIT[:failed]
       end
 
-      # A command may not have loaded the library, and with it these classes.
+      # These error classes exist only if the command has loaded the library.
       def library?(error, *names)
         defined?(Godwit::Error) && names.any? { |name| error.is_a?(Godwit.const_get(name)) }
       end
@@ -86,8 +85,8 @@ module Godwit
         warn lines.map { |line| Printable.line(line) }.join("\n")
       end
 
-      # Drops the output. Otherwise Ruby writes its buffer at exit and fails. `$stdout.reopen` would
-      # flush the buffer.
+      # Sends the output to /dev/null: otherwise Ruby writes its buffer at exit, and fails.
+      # `$stdout.reopen` would flush the buffer first.
       def drop_output = IO.for_fd(1, "w", autoclose: false).reopen(File::NULL, "w")
     end
   end

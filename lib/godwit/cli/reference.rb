@@ -2,7 +2,7 @@
 
 module Godwit
   module CLI
-    # All commands and subcommands, from their own tables, for completions and manual pages.
+    # All commands and subcommands, read from their classes, for completions and manual pages.
     module Reference
       # A command, and the words that name it, such as ["log", "tail"].
       Entry = Struct.new(:words, :command) do
@@ -10,13 +10,13 @@ module Godwit
         def options = command.switches.map { |switch| Option.new(switch) }
       end
 
-      # An option, as a shell and a manual page need it.
+      # An option: the facts that shell completions and manual pages state about it.
       Option = Struct.new(:switch) do
         def names = switch.short + switch.long
-        # @return [String, nil] such as "FILE"; nil: it takes no value
+        # @return [String, nil] such as "FILE"; nil: the option takes no value
         def value = switch.arg&.strip
         def text = switch.desc.join(" ")
-        # @return [Array<String>] the only values, if there are few
+        # @return [Array<String>] the words that the option accepts; []: they are not listed
         def choices = switch.pattern.is_a?(ExactParser::Choice) ? switch.pattern.words : []
         def file? = !value.nil? && value.match?(/FILE|DIR/)
       end

@@ -2,7 +2,7 @@
 
 module Godwit
   module CLI
-    # `godwit sh push|pull`: the rows of a command on one machine are another machine's input.
+    # `godwit sh push|pull`: sends the rows that a command prints to other machines.
     class Sh < Family
       summary "Sends the rows of a command to another machine, where `sh pull` prints them."
       usage "sh push|pull ENDPOINT [options]"
@@ -28,7 +28,7 @@ module Godwit
           text.gsub(/\\([nrt0\\])/) { ESCAPES[$1] }
         end
 
-        # The side that binds is CURVE's server.
+        # The socket that binds is the CURVE server.
         def open_socket(type, hwm, endpoint, bind)
           security = bind ? server_security(endpoint) : client_security(endpoint)
           socket = type.new(**{hwm => options[:hwm]}.compact, **security)
@@ -97,7 +97,7 @@ module Godwit
           socket&.close
         end
 
-        # Makes the rows. A wrong argument of Shell.rows comes from the command line.
+        # Starts the command. An argument that Shell.rows refuses comes from the command line.
         def rows(command)
           command = [command.join(" ")] if options[:shell]
           input = $stdin unless $stdin.closed? || $stdin.tty?
@@ -115,8 +115,8 @@ module Godwit
           push.left? ? EXIT[:output_closed] : ended(status)
         end
 
-        # Sends the rows with a brief linger while the command runs: an interrupt does not wait for
-        # slow pullers.
+        # Sends the rows. The linger is brief while the command runs, so that an interrupt does not
+        # wait for slow pullers.
         def keep(socket, target, bind, stream)
           socket.linger = Godwit::Context::BRIEF_LINGER
           attach(socket, target, bind)

@@ -3,7 +3,7 @@
 module Godwit
   module CLI
     class Log
-      # `godwit log send`: records from a shell.
+      # `godwit log send`: sends records from a shell.
       class Send < Subcommand
         summary "Sends a record, or each line of standard input as one."
         usage "log send ENDPOINT [options] [MESSAGE…]"
@@ -13,7 +13,7 @@ module Godwit
         TEXT
 
         LEVELS = %w[debug info warn error fatal unknown].freeze # the words that --level accepts
-        # Values of --payload that are no text.
+        # Values of --payload that are a number, true, false or null, and no text.
         LITERAL = /\A(?:-?(?:0|[1-9]\d*)(?:\.\d+)?|true|false|null)\z/
         # The most bytes of a record. A longer line is sent as several records, so that it does not
         # fill the memory.
@@ -48,7 +48,7 @@ module Godwit
             log.close # `close` prints the number of unsent records
           end
           stats = log.stats
-          # A durable writer's last error does not matter once all is acknowledged.
+          # A durable writer's last error does not matter once all records are acknowledged.
           sent = (stats.dropped + stats.queued).zero? && (options[:durable] || !stats.last_error)
           sent ? EXIT[:ok] : EXIT[:failed]
         ensure

@@ -125,7 +125,7 @@ module Godwit
           warn "godwit: #{error.message}; it keeps writing to the old file"
         end
 
-        # @return [Boolean] whether the file has all that was received
+        # @return [Boolean] whether the file has all records that were received
         def finish
           notify("STOPPING=1")
           @broadcaster.close
@@ -200,7 +200,7 @@ module Godwit
       # Standard output as a broadcaster's sink, for `log serve --file -`.
       # @private
       class Output
-        PIPE_BUF = 4096 # bytes that a pipe takes whole or not at all
+        PIPE_BUF = 4096 # bytes: a write of at most this size to a pipe is atomic
 
         # @yield when the reader of the output has closed the pipe
         def initialize(io, form = nil, &closed)
@@ -213,7 +213,7 @@ module Godwit
         end
 
         attr_reader :written
-        # Seconds that the end may take. A blocked pipe must not delay the process's exit.
+        # Most seconds of a close: a blocked pipe must not delay the process's exit.
         def close_timeout = 0.4
         def path = "standard output"
 

@@ -3,7 +3,7 @@
 module Godwit
   module CLI
     class Log
-      # `godwit log stats`: what a `log serve` has received.
+      # `godwit log stats`: shows what a `log serve` has received.
       class Stats < Subcommand
         summary "Shows what `log serve` received, from which writers, and how many were lost."
         usage "log stats ENDPOINT [options]"

@@ -18,7 +18,7 @@ module Godwit
         TEXT
 
         COLOR = %w[auto always never].freeze # the words that --color accepts
-        CHOICES = %i[level prog host tag].freeze # filters that the broadcaster knows too
+        CHOICES = %i[level prog host tag].freeze # filters that the broadcaster applies too
         private_constant :CHOICES
 
         private
@@ -111,7 +111,7 @@ module Godwit
             raise UsageError, "--last needs --control ENDPOINT where #{source} has no port"
           seconds = [ANSWER_TIMEOUT, options[:timeout]].compact.min
           with_control(control, seconds) do |broadcaster|
-            @reader.wait_connected(timeout: seconds) # the reader misses no later record
+            @reader.wait_connected(timeout: seconds) # the reader misses no record after the last N
             broadcaster.last(options[:last], **options.slice(*CHOICES))
           end
         end

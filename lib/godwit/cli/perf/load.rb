@@ -5,7 +5,7 @@ require "forwardable"
 module Godwit
   module CLI
     class Perf
-      # `godwit perf load`: messages at a rate.
+      # `godwit perf load`: sends messages at a fixed rate.
       class Load < Measure
         summary "Sends at a fixed rate, and measures from the time at which each message was due."
         usage "perf load [ENDPOINT] --rate N [options]"

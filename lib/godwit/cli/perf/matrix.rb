@@ -17,7 +17,7 @@ module Godwit
         TEXT
 
         TITLES = ["Connection", "Time", "Req-Rep/Sec", "RTT p50", "RTT p99"].freeze
-        WIDTHS = [-16, -8, 11, 9, 9].freeze # a negative width aligns to the left
+        WIDTHS = [-16, -8, 11, 9, 9].freeze # characters; a negative width aligns to the left
         private_constant :TITLES, :WIDTHS
 
         private

@@ -37,7 +37,7 @@ module Godwit
           define_quiet(parser)
         end
 
-        # The block also checks the empty text, for which `split` gives none.
+        # The block must check an empty text too, but `split` gives no element for it.
         def list(text, &block) = text.empty? ? [yield(text)] : text.split(",", -1).map(&block)
 
         # A subclass adds its own options.
@@ -74,7 +74,7 @@ module Godwit
           EXIT[:ok]
         end
 
-        # When the server dies, the report has the figures until then.
+        # When the server is lost, the report shows the figures up to that time.
         def measure_sizes(endpoint, report)
           sizes.each { |size| report.row(rows(measure(endpoint, size: size, **settings))) }
         rescue Godwit::Perf::ServerLostError => error

@@ -6,7 +6,7 @@ module Godwit
       # Draws a histogram's latencies by percentile.
       class Plot
         HEIGHT = 8
-        STEPS = 10 # columns in which the distance to 100 % falls to a tenth
+        STEPS = 10 # columns from 90 % to 99 %, from 99 % to 99.9 %, and so on
         BLOCKS = ["▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"].freeze
         ASCII = [" ", ".", ".", ":", ":", "|", "|", "#"].freeze
 
@@ -36,7 +36,7 @@ module Godwit
           encoding == Encoding::UTF_8 && locale.to_s.match?(/utf-?8/i)
         end
 
-        # @param share [Float] of the block that is filled
+        # @param share [Float] how much of the block is filled; 1 or more: the whole block
         def block(blocks, share)
           return " " if share <= 0
           blocks[[(share * blocks.size).ceil, blocks.size].min - 1]

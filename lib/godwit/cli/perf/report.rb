@@ -10,10 +10,10 @@ module Godwit
       # Prints the rows of a measurement as a table, as JSON or as CSV.
       class Report
         # A column: its title, the key of JSON and CSV, its kind (:size, :text, :number, :latency),
-        # and a Proc that gives its value of a row.
+        # its decimals, and a Proc that returns its value for a row.
         Column = Struct.new(:title, :key, :kind, :digits, :value)
         WIDTH = 9
-        # The least number of seconds that each unit shows.
+        # A number of seconds => the unit that shows this number and larger ones.
         UNITS = {1 => "s", 1e-3 => "ms", 0 => "us"}.freeze
         FACTORS = {"s" => 1, "ms" => 1e3, "us" => 1e6}.freeze
 

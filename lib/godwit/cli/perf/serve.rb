@@ -5,7 +5,7 @@ require_relative "../signals"
 module Godwit
   module CLI
     class Perf
-      # `godwit perf serve`: the other side of a measurement.
+      # `godwit perf serve`: the server of a measurement.
       class Serve < Subcommand
         summary "The other side of lat, thr, load and matrix."
         usage "perf serve ENDPOINT [options]"
@@ -14,7 +14,7 @@ module Godwit
           --keys FILE with --clients DIR, or --insecure. Ctrl-C and SIGTERM end it.
         TEXT
 
-        # Hosts that other machines cannot reach.
+        # Endpoints that other machines cannot reach.
         LOOPBACK = %r{\Atcp://(?:127(?:\.\d+){3}|localhost|\[::1\]):|\A(?:ipc|inproc)://}
         private_constant :LOOPBACK
 
@@ -33,7 +33,7 @@ module Godwit
           serve(Godwit::Perf::Server.new(endpoint, **server_security, **agent))
         end
 
-        # server_security makes the Auth, so its call comes first.
+        # `keys` has the Auth only after server_security was called.
         def agent = options[:agent] ? {agent: true, authenticator: keys.auth} : {}
 
         def check_access(endpoint)

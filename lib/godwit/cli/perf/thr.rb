@@ -3,7 +3,7 @@
 module Godwit
   module CLI
     class Perf
-      # `godwit perf thr`: messages in one direction.
+      # `godwit perf thr`: sends messages in one direction.
       class Thr < Measure
         summary "Measures messages and megabytes a second, at the receiver."
         usage "perf thr [ENDPOINT] [options]"

@@ -14,7 +14,7 @@ module Godwit
           both ends use CURVE, with the test keys in libzmq's sources.
         TEXT
 
-        # A tool: its arguments; the exchange that it runs, or both ends of one; what it prints.
+        # A tool: its arguments, its exchange (over inproc both exchanges), its output, its options.
         Form = Struct.new(:arguments, :exchange, :output, :options) do
           def inproc? = exchange.is_a?(Array)
           def words = arguments.split
@@ -57,7 +57,7 @@ module Godwit
             Form.new("<connect-to> #{LAT}", :round_trips, FFI_RZMQ_LATENCY, FRAMES)
         }.freeze
 
-        # The test keys in libzmq's sources, which everybody has: public, secret.
+        # Public and secret key of each end: the test keys in libzmq's sources, which are no secret.
         SERVER = [
           "DX4nh=yUn{-9ugra0X3Src4SU-4xTgqxcYY.+<SH", "{X}#>t#jRGaQ}gMhv=30r(Mw+87YGs+5%kh=i@f8"
         ].freeze

@@ -139,8 +139,7 @@ module Godwit
         end
       end
 
-      # Any thread may use the socket again. A socket that was closed while the proxy ran closes
-      # now.
+      # Lets any thread use the socket again. A socket that was closed meanwhile closes now.
       def release_from_proxy
         @lock.synchronize do
           @proxy = nil
