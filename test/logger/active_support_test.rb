@@ -27,7 +27,7 @@ class ActiveSupportLoggerTest < Godwit::TestCase
     def lines = @io.string.lines(chomp: true)
   end
 
-  # Collects a reader's records as the same lines; a tag must not be in the text as well.
+  # Collects received records as lines "[tag] text". The text itself must not have the tag, too.
   class Records
     def initialize(pull, type: Godwit::Logger, **options)
       @pull = Godwit::TestSupport::Logs::RecordPull.new(pull)

@@ -13,7 +13,7 @@ class LoggerBroadcasterTest < Godwit::TestCase
   Reader = Godwit::Logger::Reader
   ANY = "tcp://127.0.0.1:*"
 
-  # Remembers the records that it was given.
+  # A sink that collects the records of each batch.
   class Sink
     attr_reader :records
 
@@ -41,8 +41,8 @@ class LoggerBroadcasterTest < Godwit::TestCase
     open_socket(:PUSH, **options).connect(broadcaster.input.first)
   end
 
-  # Opens a reader, and sends it records of a new writer until it has the last one: its
-  # subscriptions have then arrived. Other readers receive some of these records too.
+  # Opens a reader, and sends records of a new writer until the reader has the last one: then the
+  # reader's subscriptions have arrived. Other readers receive some of these records too.
   def subscriber(broadcaster, **options)
     one = own(Reader.subscribe(broadcaster.output.first, context: context, **options))
     push = push_to(broadcaster)
@@ -119,7 +119,7 @@ class LoggerBroadcasterTest < Godwit::TestCase
       assert_equal seq, records_of(reader, [WRITER], 1).first.seq
     end
     last = 100
-    eventually do # the reader sees a loss at the next record
+    eventually do # the reader detects a loss at the next record
       push.send(frames(last += 1))
       stuck.recv(timeout: 0.01, exception: false) && stuck.lost.positive?
     end
@@ -155,7 +155,7 @@ class LoggerBroadcasterTest < Godwit::TestCase
     one = subscriber(relay)
     relay.stop.wait(5)
     push_to(relay).send_many(Array.new(600) { |i| frames(i + 1) })
-    with_constants(Broadcaster, DRAIN: 10) { relay.close } # the close ends once no record comes
+    with_constants(Broadcaster, DRAIN: 10) { relay.close } # 10 s at most, until no record comes
     assert_equal [*1..600], sink.records.select { |record| record.writer == WRITER }.map(&:seq)
     assert_equal [*1..600], Array.new(600) { one.recv(timeout: 5).seq }
     assert_predicate sink, :closed?
@@ -261,7 +261,7 @@ class LoggerBroadcasterTest < Godwit::TestCase
       300.times { |index| push.send(frames(index + 2, text: LARGE), timeout: 10) }
       eventually { relay.statistics["skipped"].positive? }
       reader = open_socket(:SUB, subscribe: "").connect(relay.output.first)
-      # The bound does not count small records.
+      # out_bytes: counts no small records, so these reach the reader.
       eventually do
         push.send(frames(1, text: "small")) && reader.recv(timeout: 0.01, exception: false)
       end

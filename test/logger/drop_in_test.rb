@@ -7,7 +7,7 @@ require_relative "logs"
 class LoggerDropInTest < Godwit::TestCase
   include Godwit::TestSupport::Logs
 
-  # The line that Ruby's formatter makes of the same message, at the record's time.
+  # The line that Ruby's formatter makes of the message at the record's time.
   def line(record, progname, message)
     ::Logger::Formatter.new.call(record.label, record.time, progname, message)
   end
@@ -50,7 +50,7 @@ class LoggerDropInTest < Godwit::TestCase
       records(8).map(&:text)
   end
 
-  # The child does not load ActiveSupport, which would choose between thread and fiber.
+  # The child does not load ActiveSupport, which would limit a level to a thread or to a fiber.
   test "a local level holds for its thread and fiber" do
     assert_logs(<<~RUBY)
       log = Godwit::Logger.new(ENDPOINT)

@@ -2,7 +2,7 @@
 
 require "test_helper"
 
-# Durable logs in processes that fork, handle signals, end, or have no room on the disk.
+# Durable logs in processes that fork, handle signals or end, and on a full disk.
 class LoggerDurableProcessTest < Godwit::TestCase
   PRELUDE = <<~'RUBY'
     require "godwit"
@@ -223,7 +223,7 @@ class LoggerDurableProcessTest < Godwit::TestCase
     assert_equal [*(0...100).map { |index| "record #{index}" }, "0"], lines
   end
 
-  # A refused record has a number too. A record that reports drops belongs to no call.
+  # `info` makes records of level 1. The logger itself adds records of level 2 that report drops.
   test "on a full disk each record counts once: acknowledged, queued or dropped" do
     skip Godwit::TestSupport::Tmpfs.missing if Godwit::TestSupport::Tmpfs.missing
     Dir.mkdir(folder = File.join(scratch_dir, "durable"))

@@ -4,7 +4,7 @@ require "pathname"
 require "timeout"
 require_relative "durable"
 
-# `durable: folder`, without crashes: crash_points_test and kill_test cover those.
+# `durable: folder`, without crashes. crash_points_test.rb and kill_test.rb test crashes.
 class LoggerDurableTest < Godwit::TestCase
   include LoggerTests::Durable
 
@@ -204,7 +204,7 @@ class LoggerDurableTest < Godwit::TestCase
     assert_equal "later", texts.last
   end
 
-  # Waits until so many callers wait for room on the disk.
+  # Waits until at least `callers` callers wait for room on the disk.
   def until_full(log, callers = 1)
     eventually { writer_of(log).instance_variable_get(:@waiting) >= callers }
   end
@@ -284,7 +284,7 @@ class LoggerDurableTest < Godwit::TestCase
     FileUtils.rm_r(folder)
     open_receiver(nowhere)
     _, said = capture_io do
-      eventually { !writer_of(log).alive? } # the sender found the folder gone, and ended
+      eventually { !writer_of(log).alive? } # the sender ended, since the folder is gone
       log.info("after")
       assert_flushed(log)
     end

@@ -3,8 +3,8 @@
 require "stringio"
 require_relative "logs"
 
-# An error that a program logs: its class, message and place are in one line, in `godwit log tail`
-# and in the file of `godwit log serve`; the backtrace and the causes follow if wanted.
+# An error that a program logs: one line has its class, message and file:line, in `godwit log tail`
+# and in the file of `godwit log serve`. Options add the backtrace and the causes.
 class LoggerErrorsTest < Godwit::TestCase
   include Godwit::TestSupport::Logs
 

@@ -2,7 +2,7 @@
 
 require_relative "logs"
 
-# At the end of the process, logged records arrive or are reported; and the process ends in time.
+# When the process ends, each record arrives or is reported as unsent; linger limits the delay.
 class LoggerExitTest < Godwit::TestCase
   include Godwit::TestSupport::Logs
 

@@ -3,7 +3,7 @@
 require "test_helper"
 require "godwit/logger"
 
-# Pieces of a record's header. The extension's methods and Ruby's give the same results.
+# Pieces of a record's header. The methods of the extension and those in Ruby give the same results.
 class LoggerHeaderTest < Godwit::TestCase
   HEADER = Godwit::Logger.const_get(:Header)
   PACKING = Godwit::Logger.const_get(:Packing)
@@ -11,7 +11,7 @@ class LoggerHeaderTest < Godwit::TestCase
   NATIVE = Godwit::BACKEND == :native
   ID = "0123456789abcdefABCDEF0123456789"
 
-  # @return [Array<Method>] the extension's and Ruby's
+  # @return [Array<Method>] the extension's method, if there is one, and the method in Ruby
   def self.both(object, name) = [object.method(name), object.method(name).super_method].compact
 
   def self.each_kind(method, name, &block)
@@ -70,7 +70,7 @@ class LoggerHeaderTest < Godwit::TestCase
     assert_equal (1 << 62).to_s.b, PACKING.frames(record)[1][/\A\d+/]
   end
 
-  # `native` tells whether the extension makes the field.
+  # @param native [Boolean] whether the extension makes the field of this payload
   def assert_field(payload, native: true)
     expected = TEXT.field("payload", payload)
     found = HEADER.payload(payload)

@@ -3,7 +3,7 @@
 require_relative "logs"
 
 # An interrupt (Timeout, Thread#raise) in a thread that logs, or that makes or closes a logger, ends
-# the call, not the logger. Interrupts of a close that waits: exit_test.rb.
+# the call, not the logger. exit_test.rb interrupts a close that waits.
 class LoggerInterruptsTest < Godwit::TestCase
   include Godwit::TestSupport::Logs
 

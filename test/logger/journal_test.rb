@@ -4,7 +4,7 @@ require "test_helper"
 require_relative "constants"
 require_relative "made_records"
 
-# The state of a receiver after a crash: the records in its file, and the records that it must cut.
+# A receiver after a crash: which records of its file it keeps, and which records it must cut off.
 class LoggerJournalTest < Godwit::TestCase
   include Godwit::TestSupport::Constants
   include MadeRecords

@@ -13,7 +13,7 @@ class LoggerKillTest < Godwit::TestCase
   deadline SECONDS + 60
 
   # Logs numbers until standard input ends, and writes each accepted number to the file `mark`. The
-  # kernel holds the file's page, so a kill does not lose the number.
+  # kernel stores what was written, so a kill of the process does not lose the number.
   NUMBERS = <<~RUBY
     require "godwit"
     mark = File.open(ARGV.fetch(0), File::RDWR | File::CREAT | File::BINARY)
@@ -53,7 +53,7 @@ class LoggerKillTest < Godwit::TestCase
     puts "closed"
   RUBY
 
-  # Name => program, and its arguments after the path of its mark.
+  # Name => program, and its arguments after the path of its file `mark`.
   def programs
     endpoint = endpoint_for(:ipc_file)
     {
@@ -62,7 +62,7 @@ class LoggerKillTest < Godwit::TestCase
     }
   end
 
-  # Starts the named program. Each start has a name of its own: its mark.
+  # Starts the program with this name. Each start has its own file `mark`, with its own name.
   def start(name)
     program, *arguments = @programs[name]
     mark = "#{name}#{@taken.size}"
@@ -71,7 +71,7 @@ class LoggerKillTest < Godwit::TestCase
     @running[name] = [mark, start_child(program, arguments, deadline: CHILD_DEADLINE)]
   end
 
-  # @return [Integer] the number of records that the program of this mark reported as taken
+  # @return [Integer] the number of accepted records that the program wrote to this file `mark`
   def taken(mark)
     File.binread(path(mark)).unpack1("Q>") || 0
   rescue Errno::ENOENT
@@ -127,7 +127,7 @@ class LoggerKillTest < Godwit::TestCase
     @taken.each do |mark, taken|
       numbers = seen[mark]
       assert_equal (1..numbers.size).to_a, numbers, "#{mark}: each once, in order#{run}"
-      # the killed process may have taken one more record than it reported
+      # the logger may have accepted one more record than the killed process wrote to its mark
       assert_includes [taken, taken + 1], numbers.size, "#{mark}: #{taken} were taken#{run}"
     end
     puts "#{lines.size} records#{run}" if ENV["GODWIT_LOGGER_KILL_SECONDS"]

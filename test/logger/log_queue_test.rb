@@ -2,9 +2,9 @@
 
 require "test_helper"
 require "godwit/logger"
-require "godwit/logger/writing/log_queue" # the extension does not load Ruby's queue
+require "godwit/logger/writing/log_queue" # with the extension Godwit does not load it
 
-# The queue between a logger's callers and its sender: the extension's class and Ruby's.
+# The queue between a logger's callers and its sender: the extension's class, and the class in Ruby.
 class LoggerLogQueueTest < Godwit::TestCase
   NATIVE = Godwit::Logger.const_get(:BoundedQueue).superclass
   KINDS = [NATIVE, Godwit::Logger.const_get(:LogQueue)].uniq
@@ -62,7 +62,7 @@ class LoggerLogQueueTest < Godwit::TestCase
     refute_predicate one, :below_low_water?
     one.append(entry(2, "x" * 600))
     assert_predicate one, :full?
-    # take returns a quarter of the bytes at once, or a single entry
+    # the method `take` returns up to a quarter of the queue's bytes, or a single entry
     assert_equal [1, 1], [all(one).size, one.size]
     all(one)
     assert_predicate one, :below_low_water?
@@ -108,7 +108,7 @@ class LoggerLogQueueTest < Godwit::TestCase
 
   each_kind "entries outlive the collector, wherever it moves them" do
     one = queue(records: 10_000, bytes: 1 << 24)
-    4.times { GC.start } # the queue is now an old object; its entries are young
+    4.times { GC.start } # the queue is now in GC's old generation; entries are young
     count = rounds(2_000, stressed: 50)
     count.times do |number|
       one.append(entry(Object.new, "n#{number}"))

@@ -2,7 +2,7 @@
 
 require "godwit/logger"
 
-# Records as a writer sends them, made by hand.
+# Makes records as a logger sends them, without a logger.
 module MadeRecords
   WRITER = "0123456789abcdef" * 2
   T_NS = 1_790_000_000_123_456_789
@@ -29,8 +29,8 @@ module MadeRecords
   # @return [Array<Godwit::Logger::Record>] of the time {T_NS}
   def records(count) = (1..count).map { |seq| record("record #{seq}", seq: seq) }
 
-  # @param records [Array<Array<String>>] frames of each
-  # @return [Array<String>] one message
+  # @param records [Array<Array<String>>] the frames of each record
+  # @return [Array<String>] the frames of one message with all these records
   def batch(records)
     packing = Godwit::Logger.const_get(:Packing)
     [packing::BATCH, packing.join(records.map { |frames| packing.pack(*frames) }, 0, 1 << 30).first]

@@ -15,13 +15,13 @@ class LoggerOverflowTest < Godwit::TestCase
     Array.new(count) { Godwit::Logger::Record.parse(pull.recv(timeout: 5)) }
   end
 
-  # Makes the sender hold one record, which it cannot send.
+  # Logs a record, and waits until the sender has dequeued it. The sender cannot send this record.
   def stall(log)
     log.info("held")
     eventually { log.stats.queued == 1 && queue_of(log).empty? }
   end
 
-  # A clock that advances 0.1 s at each read ends the callers' wait for room.
+  # The clock advances 0.1 s at each read, so the callers' wait for room soon ends.
   def impatient(&block) = with_clock(Godwit::TestSupport::ManualClock.new(tick: 0.1), &block)
 
   def queue_of(log) = writer_of(log).queue
@@ -73,7 +73,7 @@ class LoggerOverflowTest < Godwit::TestCase
     log = logger(nowhere, queue_bytes: 100_000, linger: 0)
     stall(log)
     impatient { 100.times { log.info("x" * 10_000) } }
-    assert_includes 4..5, log.stats.queued - 1 # the other half of the bytes is libzmq's
+    assert_includes 4..5, log.stats.queued - 1 # half of queue_bytes is for libzmq's queue
     assert_operator log.stats.dropped, :>=, 90
   end
 

@@ -4,14 +4,14 @@ require "test_helper"
 require "godwit/logger"
 require_relative "made_records"
 
-# Packed records, and messages of several records, by the extension's methods and by Ruby's.
+# Packed records, and messages of several records: methods of the extension, and methods in Ruby.
 class LoggerPackingTest < Godwit::TestCase
   include MadeRecords
 
   PACKING = Godwit::Logger.const_get(:Packing)
   MARK = PACKING::BATCH
 
-  # The extension's `split`, and Ruby's.
+  # Defines a test for the extension's `split`, if there is one, and a test for `split` in Ruby.
   def self.each_kind(name, &block)
     both = [PACKING.method(:split), PACKING.method(:split).super_method].compact
     both.each_with_index { |one, index| test("#{index}: #{name}") { instance_exec(one, &block) } }

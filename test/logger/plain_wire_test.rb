@@ -16,7 +16,7 @@ class LoggerPlainWireTest < Godwit::TestCase
 
   def line = record_pull.recv(timeout: HANG).force_encoding(Encoding::UTF_8)
 
-  # The line that Ruby's formatter makes at the same time.
+  # The line that Ruby's formatter makes of the message, with the time and process of `line`.
   def ruby_line(line, progname, message)
     match = line.match(LINE)
     refute_nil match, line

@@ -3,7 +3,7 @@
 require "test_helper"
 require_relative "made_records"
 
-# The reading side of the logger: its records, its counts, how it waits and ends.
+# Logger::Reader: the records that it returns, its counts, its waits and its end.
 class LoggerReaderTest < Godwit::TestCase
   include MadeRecords
 
@@ -191,7 +191,7 @@ class LoggerReaderTest < Godwit::TestCase
       frames(3, level: 4), line("plain", prog: "billing"), frames(4, level: 3, text: "last")
     ].each { |message| pub.send(message) }
     assert_equal ["text 3", "plain", "last"], texts(one, 3)
-    # The fourth is the other program's line: a prefix cannot select the program of a line.
+    # The line of program "other" arrived too: subscriptions cannot select the program of a line.
     assert_equal 4, one.received
     two =
       own(Reader.subscribe(pub.last_endpoint, context: context, host: %w[web1 web2], tag: "req-9"))
@@ -203,8 +203,8 @@ class LoggerReaderTest < Godwit::TestCase
     end.then { |seq| assert_equal 12, seq }
   end
 
-  # @param records [Hash{Integer => Integer}] the number of records per writer, one writer after the
-  #   other
+  # @param records [Hash{Integer => Integer}] writer => number of its records; writers send in
+  #   this order
   def sent_at_once(records, **options)
     pub = open_socket(:PUB, send_hwm: 0).bind(endpoint_for(:inproc))
     one = own(Reader.subscribe(pub.last_endpoint, context: context, recv_hwm: 0, **options))

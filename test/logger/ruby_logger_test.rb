@@ -3,10 +3,10 @@
 require "test_helper"
 require_relative "../../rakelib/support/ruby_logger_tests"
 
-# The tests that Ruby has of its own Logger hold for Godwit's with an IO; drop_in_test.rb compares
-# the two with an endpoint.
+# Ruby's own tests of its Logger pass with a Godwit::Logger that writes to an IO. drop_in_test.rb
+# compares Ruby's Logger with a Godwit::Logger that sends to an endpoint.
 class RubyLoggerTest < Godwit::TestCase
-  # The least number of Ruby's tests: a run that finds none must fail.
+  # The least number of Ruby's tests that must run: a run that finds no tests must fail.
   LEAST = 50
 
   test "Ruby's own tests of Logger" do

@@ -2,9 +2,9 @@
 
 require "test_helper"
 
-# Records on the disk until they are released: after a crash the appended records are there, whole
-# and in order, and nothing else. Released files and full disks: durable_test.rb, spool_test.rb,
-# durable_process_test.rb.
+# After a crash the files of a SegmentedLog have all appended records, whole and in order, and
+# nothing else. durable_test.rb, spool_test.rb and durable_process_test.rb test released files and
+# full disks.
 class LoggerSegmentsTest < Godwit::TestCase
   SegmentedLog = Godwit::Logger.const_get(:SegmentedLog)
 
@@ -87,7 +87,7 @@ class LoggerSegmentsTest < Godwit::TestCase
     last = files.last
     bytes = File.binread(last)
     found = []
-    open_segments { |seq, _| found << seq } # of the last file: its note, and its entries
+    open_segments { |seq, _| found << seq } # yields the last file's note, then its entries
     before = 15 - (found.size - 1)
     note, entry = 24, 36
     (0..bytes.bytesize).step((RUBY_ENGINE == "jruby") ? 13 : 5) do |size|

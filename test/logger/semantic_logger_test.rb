@@ -3,7 +3,7 @@
 require "test_helper"
 require_relative "logs"
 
-# semantic_logger's appender, with the gem.
+# Godwit's appender for the gem semantic_logger.
 class SemanticLoggerTest < Godwit::TestCase
   include Godwit::TestSupport::Logs
 
@@ -15,7 +15,7 @@ class SemanticLoggerTest < Godwit::TestCase
     end
   RUBY
 
-  # @param options [String] of the appender
+  # @param options [String] source of further options of the appender, after a comma
   def logs(source, options = "")
     assert_child run_child(<<~RUBY, [record_pull.last_endpoint], gems: true)
       #{PRELUDE}

@@ -2,7 +2,7 @@
 
 require_relative "logs"
 
-# Errors in the background thread are reported once, counted, and survived.
+# Errors in the sender's thread are reported once and counted, and the thread continues.
 class LoggerSenderTest < Godwit::TestCase
   include Godwit::TestSupport::Logs
 
@@ -25,7 +25,7 @@ class LoggerSenderTest < Godwit::TestCase
     failing = false
     log.info("survived")
     assert_equal "survived", record.text
-    may_lose # it may not send the report of the three losses
+    may_lose # the report of the three losses may stay unsent
   end
 
   test "a killed sender has no successor while no thread can start: the next record starts one" do
@@ -82,8 +82,8 @@ class LoggerSenderTest < Godwit::TestCase
     end
     arrived = [second.recv(timeout: 5).last[/\d+/].to_i]
     arrived << second.recv(timeout: 5).last[/\d+/].to_i until arrived.last == 4_999
-    # The messages that libzmq had given to the first connection before it saw its end are lost with
-    # it.
+    # Messages that libzmq had assigned to the first connection, before libzmq noticed the end of
+    # that connection, are lost.
     assert_equal (arrived.first..4_999).to_a, arrived
     assert_operator arrived.first, :<, 4_999
   end

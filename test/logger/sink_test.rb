@@ -93,7 +93,7 @@ class LoggerSinkTest < Godwit::TestCase
     File.utime(day(19), day(19), path)
     one = sink(rotate: :daily, clock: Clock.new(day(21)))
     one.write(records(1))
-    # Like Ruby's Logger, names the old file by the day before today.
+    # Like Ruby's Logger, the sink names the old file after yesterday, not after its last write.
     assert_equal ["app.log.20261120"], old_names(one)
     assert_equal 1, content.lines.size
   end
@@ -208,7 +208,7 @@ class LoggerSinkTest < Godwit::TestCase
     end
   end
 
-  # The program of a child, since the limit and its signal hold for the whole process.
+  # A child runs this program: the limit of file sizes and its signal apply to a whole process.
   FULL = <<~RUBY
     require "godwit"
     require "./test/logger/made_records"

@@ -3,7 +3,7 @@
 require "test_helper"
 require_relative "logs"
 
-# `overflow: :spool`: records that the socket does not take go to the disk, and from there, in
+# `overflow: :spool`: records that the socket does not accept go to the disk, and from there, in
 # order, to the reader.
 class LoggerSpoolTest < Godwit::TestCase
   include Godwit::TestSupport::Logs
@@ -73,7 +73,7 @@ class LoggerSpoolTest < Godwit::TestCase
     log.info("left")
     spooled(log, 1)
     capture_io { log.close }
-    # A folder that another user owns looks like this.
+    # The logger cannot open these locks, as in a folder of another user.
     %w[0 f].each do |digit|
       Dir.mkdir("#{folder}/#{digit * 32}") && Dir.mkdir("#{folder}/#{digit * 32}/lock")
     end

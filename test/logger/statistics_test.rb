@@ -2,11 +2,11 @@
 
 require "test_helper"
 require "godwit/logger"
-require "godwit/logger/serving/statistics" # the extension does not load Ruby's statistics
+require "godwit/logger/serving/statistics" # with the extension Godwit does not load it
 require_relative "made_records"
 
-# The statistics of a broadcaster's messages. The same tests run with the extension's class and with
-# Ruby's.
+# The statistics of a broadcaster's messages. The same tests run with the class of the extension and
+# with the class in Ruby.
 class LoggerStatisticsTest < Godwit::TestCase
   include MadeRecords
 
@@ -121,7 +121,7 @@ class LoggerStatisticsTest < Godwit::TestCase
     1.upto(300) do |i|
       statistics.record(frames(1, writer: writer(i)), frames(3, writer: writer(i)))
     end
-    statistics.record(frames(4, writer: writer(1))) # this writer is idle no more
+    statistics.record(frames(4, writer: writer(1))) # writer 1 is now the last to send
     301.upto(400) { |i| statistics.record(frames(1, writer: writer(i))) }
     assert_equal [300, 100, 701, 300],
       statistics.totals.values_at(:writers, :forgotten, :records, :lost)

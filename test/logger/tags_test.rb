@@ -10,7 +10,7 @@ class LoggerTagsTest < Godwit::TestCase
   OWN = Class.new(::Logger::Formatter) do
     def call(severity, _, _, message) = "#{severity} #{msg2str(message)}\n"
   end
-  # No formatter, Ruby's, a block, and an object of a formatter class.
+  # No formatter, Ruby's formatter, a block, and an object of a formatter class.
   FORMATTERS = [
     -> {}, -> { ::Logger::Formatter.new },
     -> { proc { |severity, _, _, message| "#{severity} #{message}\n" } }, -> { OWN.new }
@@ -18,8 +18,8 @@ class LoggerTagsTest < Godwit::TestCase
 
   LINE = /(?: -- : |\AINFO )(.*)/
 
-  # Yields loggers of a kind with each formatter, which `new` gets or which is set later, and a
-  # callable for the tagged texts of `count` records.
+  # Yields a logger of this kind for each formatter, which `new` gets or which is set later. Also
+  # yields a callable that returns the tagged texts of `count` records.
   def each_formatter(kind)
     FORMATTERS.product([true, false]) do |make, given|
       out = StringIO.new

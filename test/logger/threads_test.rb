@@ -38,8 +38,8 @@ class LoggerThreadsTest < Godwit::TestCase
     end
   end
 
-  # Each thread yields after a record. Otherwise four threads would log for a whole time slice each,
-  # more records than a busy machine can receive in time.
+  # Each thread calls Thread.pass after a record. Otherwise each thread would log for a whole time
+  # slice, more records than a busy machine can receive in time.
   test "threads that are killed and timed out while they log: records arrive whole, in order, " \
     "and none hangs" do
     received, stats = receiving(logger) do |log|

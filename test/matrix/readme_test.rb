@@ -5,7 +5,7 @@ require "tmpdir"
 require_relative "../docs/page"
 require_relative "../../rakelib/support/debian_root"
 
-# What README.md tells a newcomer to type, in Debians that have nothing yet: no Ruby, no compiler.
+# Runs what README.md tells a newcomer to type, on Debian systems without Ruby and compiler.
 class ReadmeTest < Godwit::TestCase
   deadline 1200
 
@@ -16,7 +16,7 @@ class ReadmeTest < Godwit::TestCase
   SUITES = %w[bookworm trixie].freeze
   MEGABYTES = /^setup: downloads (\d+) MB of/
 
-  # The first lines of a script. The file makes apt ask no questions.
+  # The first lines of each script. The file 91yes makes apt ask no questions.
   BEFORE = <<~SH
     exec 2>&1
     echo 'APT::Get::Assume-Yes "true";' >/etc/apt/apt.conf.d/91yes

@@ -22,8 +22,8 @@ module Godwit
       RUBY = %r{/(libruby[^/]*\.so|ruby[\d.]*\z)}
       BELOW = %r{/(vgpreload_|libstdc\+\+|libc\.so)}
       DEEPEST = 1 # how many functions Ruby has between ZALLOC and calloc
-      # This function takes a slot of Ruby's heap. It allocates memory only when it starts the
-      # collector, and then the memory is the collector's.
+      # This function gets a slot in Ruby's heap. It allocates memory only when it starts a garbage
+      # collection, and then the collector owns that memory.
       SLOT = "rb_data_typed_object_wrap"
       RUBYS_ALLOCATORS = /\A(ruby_x\w+|rb_x\w+|ruby_mimmalloc|rb_data_(typed_)?object_\w+)\z/
 
@@ -42,8 +42,8 @@ module Godwit
         abort "not the extension for valgrind: \#{others}" if others.any?
       RUBY
 
-      # One of valgrind's findings: its kind, its message, its stacks of [object, function, place],
-      # and the text about the address.
+      # One of valgrind's findings: its kind, its message, its stacks of [object, function,
+      # file:line], and the text about the address.
       Finding = Struct.new(:kind, :what, :stacks, :address) do
         def leak? = kind.start_with?("Leak_")
 
@@ -92,11 +92,11 @@ module Godwit
       end
 
       class << self
-        # Valgrind loses track of memory written in stacks that a fiber switches to.
+        # Whether the file uses fibers: valgrind loses track of memory written in their stacks.
         def fibers?(file) = File.read(File.join(ROOT, file)).match?(/Fiber|[Aa]sync|Scheduler/)
 
-        # With -g and little optimisation, so that stacks are readable; separate from the usual
-        # build.
+        # Compiles each extension with -g and little optimisation, so that stacks are readable, in a
+        # folder separate from the usual build.
         def build
           EXTENSIONS.each do |source, library|
             folder = "#{WORK}/build/#{File.basename(source)}"
@@ -121,7 +121,7 @@ module Godwit
         @name = files.first.tr("/", "-").delete_suffix(".rb")
       end
 
-      # @return [Array<Finding>] the findings that are ours
+      # @return [Array<Finding>] the findings in Godwit's memory
       def run
         FileUtils.mkdir_p(WORK)
         @log = "#{WORK}/#{@name}.log"
@@ -140,7 +140,7 @@ module Godwit
         File.read(@log)[/^\d+ runs, .*$/] || "did not come to its end: #{@log}"
       end
 
-      # @return [Boolean] whether tests ran to the end, with any result: some are too slow
+      # @return [Boolean] whether tests ran to the end, with any result: some tests are too slow
       #   under valgrind to pass
       def ended? = File.read(@log).match?(/^[1-9]\d* runs, [1-9]/)
 
@@ -176,9 +176,9 @@ module Godwit
         end
       end
 
-      # A process that was killed leaves its XML without an end.
+      # The XML file of a killed process is incomplete, so only its whole <error> elements count.
       def findings
-        # Nearly all findings are Ruby's, and REXML is slow.
+        # Nearly all findings are in Ruby alone. REXML is slow, so it parses only the others.
         ours = File.read(@xml).scan(%r{<error>.*?</error>}m).grep(OURS)
         REXML::Document.new("<all>#{ours.join}</all>").root.elements.map do |error|
           Finding.new(

@@ -5,7 +5,7 @@
 # test/conformance/plain_test.rb runs them on CRuby.
 module Plain
   TRANSPORTS = %i[tcp inproc].freeze
-  DEADLINE = 30 # seconds
+  DEADLINE = 30 # seconds of an `eventually`
 
   Failure = Class.new(StandardError)
   SCENARIOS = [] # standard:disable Style/MutableConstant -- scenario files add to it

@@ -11,7 +11,7 @@ class ScenariosTest < MRubyCase
     *Dir.glob("test/conformance/plain/*.rb", base: ROOT).sort
   ].freeze
 
-  deadline 3600 # under AddressSanitizer and with a collection at each allocation
+  deadline 3600 # seconds: AddressSanitizer and GC at each allocation are slow
 
   class << self
     # @return [Array(Array<String>, String, Process::Status)] the lines that the interpreter
@@ -25,7 +25,7 @@ class ScenariosTest < MRubyCase
 
     def run_all = @run_all ||= interpret("run")
 
-    # @return [Hash{String => String}] scenario => result; the default is any other output
+    # @return [Hash{String => String}] scenario => result, or the last line and errors by default
     def results
       @results ||= begin
         lines, errors = run_all

@@ -4,7 +4,7 @@ require_relative "support/mruby_case"
 
 # Waits in mruby. Programs replace Godwit::Wait.call by a method that suspends the fiber.
 class MRubyWaitsTest < MRubyCase
-  # Runs fibers as tasks. A wait suspends its fiber until one of its events or its time-out. mruby
+  # Runs fibers as tasks. A wait suspends its fiber until an event or the wait's time-out. mruby
   # cannot suspend a fiber within a C function, so each wait must be in Ruby code.
   TASKS = <<~RUBY
     module Godwit::Wait

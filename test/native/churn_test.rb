@@ -4,12 +4,12 @@ require "test_helper"
 
 # Sockets that are made and closed one after the other, each for one message.
 class ChurnTest < Godwit::TestCase
-  # The counter of a socket's peers listens on its own name. libzmq may not have released that name
-  # yet when a new socket gets the memory of a closed one.
+  # The monitor that counts a socket's peers has an inproc endpoint. libzmq may not have released
+  # that endpoint yet when a new socket gets the memory of a closed one.
   test "3,000 sockets in a row, each connects, sends and closes" do
     pull = open_socket(:PULL, recv_hwm: 0).bind(endpoint_for(:inproc))
-    # Until a message is received, libzmq retains its sender's socket and name. libzmq has room for
-    # some 3,000.
+    # Until a message is received, libzmq retains the socket that sent it, and that socket's
+    # endpoint. A context has room for some 3,000 such sockets.
     got = Array.new(rounds(15, stressed: 2)) do |round|
       200.times do |number|
         Godwit::PUSH.connect(pull.last_endpoint, context: context) do |push|

@@ -2,8 +2,8 @@
 
 require "test_helper"
 
-# On each backend the collector releases unclosed objects, and dropped frames do not fill the
-# memory. The tests run in child processes, which have separate memory and descriptors.
+# On each backend GC releases unclosed objects, and dropped frames do not fill the memory. The tests
+# run in child processes, which have separate memory and descriptors.
 class CollectionTest < Godwit::TestCase
   PRELUDE = <<~RUBY
     require "godwit"

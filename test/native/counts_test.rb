@@ -2,7 +2,7 @@
 
 require "test_helper"
 
-# Socket#stats: each method that moves messages counts each message once, with the bytes of its
+# Socket#stats: each method that sends or receives counts each message once, with the bytes of its
 # frames.
 class CountsTest < Godwit::TestCase
   def counts(socket) = socket.stats.to_a.first(4)

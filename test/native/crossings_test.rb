@@ -8,8 +8,8 @@ require_relative "shim/shim"
 class CrossingsTest < Godwit::TestCase
   COUNT = 20_000
 
-  # While another thread is ready to run, each release of the lock costs a thread switch, which the
-  # kernel counts.
+  # While another thread is ready to run, each release of Ruby's lock costs a thread switch, which
+  # the kernel counts.
   test "messages that are there are received, and sent, without giving up Ruby's lock" do
     if Godwit::TestSupport::GCLevels.slow?
       skip "time slices run out by themselves under GC.stress and valgrind"
@@ -85,7 +85,7 @@ class CrossingsTest < Godwit::TestCase
     voluntary_switches - before
   end
 
-  # @return [Integer] of the calling thread alone
+  # @return [Integer] context switches of the calling thread that no time slice forced
   def voluntary_switches
     File.read("/proc/thread-self/status")[/^voluntary_ctxt_switches:\s*(\d+)/, 1].to_i
   end

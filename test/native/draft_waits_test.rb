@@ -22,7 +22,7 @@ class DraftWaitsTest < Godwit::TestCase
       assert_equal 300, got.size
     end
 
-    # The shim delays the wait, so that libzmq's thread brings the message before it.
+    # The shim delays the wait, so that libzmq's thread brings the message before the wait begins.
     %i[recv wait_readable].each do |way|
       test "a message that arrives between the try and the wait ends the wait (#{way})" do
         env = {"LD_LIBRARY_PATH" => ENV["LD_LIBRARY_PATH"],
@@ -46,7 +46,7 @@ class DraftWaitsTest < Godwit::TestCase
       open.call
       before = descriptors
       20.times { open.call }
-      # The collector closes the IOs of epoll descriptors, and libzmq's reaper closes the sockets.
+      # GC closes the IOs of epoll descriptors, and libzmq's reaper thread closes the sockets.
       assert(eventually("descriptors are left") { GC.start || descriptors <= before + 8 })
     end
   end

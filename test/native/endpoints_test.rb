@@ -35,7 +35,7 @@ class NativeEndpointsTest < Godwit::TestCase
 
   private
 
-  # Runs the block. After the method has returned once, another thread performs the action.
+  # Runs the block. When the method has returned once, another thread calls `what`.
   def after(method, what)
     once = [what]
     here = Thread.current

@@ -7,8 +7,8 @@ require "support/tiny_scheduler"
 ENV["CONSOLE_LEVEL"] ||= "fatal"
 require "async"
 
-# Waits in fibers: under the async gem's scheduler, and under a scheduler that has only Ruby's four
-# methods.
+# Waits in fibers: under the async gem's scheduler, and under a scheduler that has only the four
+# methods that Ruby requires.
 class FibersTest < Godwit::TestCase
   under_gc_stress
 
@@ -61,7 +61,7 @@ class FibersTest < Godwit::TestCase
     end
   end
 
-  # The thread dies, and its fiber is never resumed or notified: the collector finds the waiter.
+  # The thread ends, and its fiber is never resumed. GC then releases the fiber's waiter.
   test "a fiber left behind by its thread leaves the socket usable and closable" do
     pull, push = connected_pair(:PULL, :PUSH)
     5.times { leave_fiber_behind(pull) }
@@ -88,7 +88,7 @@ class FibersTest < Godwit::TestCase
     until_waiting(pull)
     push.send("x")
     pull.events # consumes the edge, and wakes the fiber left behind
-    # The waiter gets the wake-up when the collector finds the fiber left behind.
+    # When GC frees the fiber left behind, the waiter of the thread gets that fiber's wake-up.
     assert eventually("the wake-up went with the fiber") { collect || waiter.join(0) }
     assert_equal "x", waiter.value
   end
@@ -125,8 +125,8 @@ class FibersTest < Godwit::TestCase
     assert thread.join(5)
   end
 
-  # Runs the collector in another thread and in this one, a little deeper in the stack each time: an
-  # old value on the stack may still point to the object.
+  # Runs GC in another thread and in this one, a little deeper in the stack each time: an old value
+  # on the stack may still reference the fiber.
   def collect
     Thread.new { GC.start }.join
     @depth = (@depth.to_i + 1) % 32

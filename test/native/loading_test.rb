@@ -82,7 +82,7 @@ class NativeLoadingTest < Godwit::TestCase
       "invalid ELF header")
   end
 
-  # name => [what becomes of the extension's bytes, words of the error]
+  # name => [block that changes the extension's bytes, words of the error]
   {
     "without the extension there is no fallback, but advice how to get one" =>
       [->(_) {}, "C extension is not there (cannot load such file -- godwit/godwit_ext)",
@@ -151,7 +151,7 @@ class NativeLoadingTest < Godwit::TestCase
   ].freeze
 
   # Runs extconf.rb in an empty folder.
-  # @param prelude [String] Ruby that runs before it
+  # @param prelude [String] Ruby code that runs before extconf.rb
   # @return [Child::Result]
   def configured(*arguments, folder: "ext/godwit", prelude: "", env: {})
     script = File.expand_path("../../#{folder}/extconf.rb", __dir__)
@@ -160,7 +160,7 @@ class NativeLoadingTest < Godwit::TestCase
     start_command(command, deadline: 30, env: env).finish
   end
 
-  # @return [String] its message: at most a screen, with each of these words once
+  # @return [String] the error of extconf.rb: less than 24 lines, with each of these words once
   def refused(*arguments, words:, **settings)
     result = configured(*arguments, **settings)
     refute_predicate result.status, :success?

@@ -3,13 +3,13 @@
 require "test_helper"
 require "support/interrupts"
 
-# A loop under interrupts.
+# A Godwit::Loop whose methods are interrupted at each line.
 class NativeLoopTest < Godwit::TestCase
   include Godwit::TestSupport::Interrupts
 
   LINES = %r{lib/godwit/(loop|timers)}
 
-  # Timeout and Ctrl-C interrupt at any line; this test interrupts at each line in turn.
+  # Timeout and Ctrl-C may interrupt a method at any line. This test does so at each line in turn.
   test "an interrupt during a register or remove leaves a loop that can be repaired, and does " \
     "not spin" do
     pull, push = connected_pair(:PULL, :PUSH, transport: :inproc)
@@ -43,7 +43,7 @@ class NativeLoopTest < Godwit::TestCase
         again = [interrupted.call { loop.post {} }, interrupted.call { loop.after(0) {} }]
         eventually { loop.empty? }
         again << interrupted.call { loop.stop }
-        loop.stop unless loop.instance_variable_get(:@stopping) # the interrupt came before it
+        loop.stop unless loop.instance_variable_get(:@stopping) # it was interrupted early
         assert_equal :stopped, running.value
         again.any?
       end

@@ -4,13 +4,13 @@ require "test_helper"
 require "support/tiny_scheduler"
 require_relative "shim/shim"
 
-# Races that could lose a wake-up: the shim (shim/windows.c) makes their moments longer, or a test
-# causes them step by step.
+# Races that could lose a wake-up. The shim (shim/windows.c) delays calls, so that the races happen
+# more often, or a test causes a race step by step.
 class LostWakeupTest < Godwit::TestCase
   Shim = Godwit::TestSupport::Shim
   ROUNDS = 300
 
-  # The child has one core: on two, a waiter often sees the edge before another call consumes it.
+  # The child has one core: with two cores a waiter often sees an edge before a call consumes it.
   PRELUDE = <<~RUBY
     require "godwit"
     system("taskset", "-cp", "0", Process.pid.to_s, out: File::NULL)
@@ -82,13 +82,13 @@ class LostWakeupTest < Godwit::TestCase
           end
         end
       drain(peers[2], router)
-      router.send(["peer2", "through"]) # wakes both: the room may be at their peers
+      router.send(["peer2", "through"]) # wakes both fibers: their peers may have room
       scheduler.order = lambda do |ready|
         assert_equal 2, ready.size
-        fibers[1].resume(IO::READABLE) # its send fails
+        fibers[1].resume(IO::READABLE) # this fiber's send fails
         drain(peers[1], router)
         scheduler.order = nil
-        [[fibers[0], IO::READABLE]] # fails too, and reads that peer1 has room
+        [[fibers[0], IO::READABLE]] # this fiber's send fails too, and consumes peer1's edge
       end
       scheduler.run_once
       scheduler.run_once while sent.empty?
@@ -98,7 +98,7 @@ class LostWakeupTest < Godwit::TestCase
     assert_equal [1, 0], sent
   end
 
-  # Calls that make room at once, without a command in libzmq's mailbox.
+  # These calls make the socket sendable at once, without a command in libzmq's mailbox.
   test "a sender and a poller notice a connect by another thread, a sender also an option that " \
     "makes it sendable" do
     pull = open_socket(:PULL).bind(endpoint_for(:inproc))
@@ -110,7 +110,7 @@ class LostWakeupTest < Godwit::TestCase
     assert_equal [push, [push]], [sender.value, polling.value]
     router, = full_router(1)
     sender = waiting_on(router) { router.send(%w[peer0 x], timeout: 5, exception: false) }
-    router.mandatory = false # then it drops messages that cannot be sent
+    router.mandatory = false # then the ROUTER drops messages that cannot be sent
     assert_same router, sender.value
   end
 
@@ -161,7 +161,7 @@ class LostWakeupTest < Godwit::TestCase
   end
 
   # Runs the block while a fiber waits in the call, with all edges consumed.
-  # @return [Object] what the call gives, or its error
+  # @return [Object] what the call returns, or its error
   def beside_fiber(socket, call)
     Godwit::TestSupport::TinyScheduler.thread do |scheduler|
       got = nil
@@ -174,8 +174,8 @@ class LostWakeupTest < Godwit::TestCase
     end.value
   end
 
-  # Runs the scheduler until the fiber has checked its socket, and waits again: then the fiber that
-  # each turn adds is the only one that can run.
+  # Runs the scheduler until the fiber has checked its socket, and waits again: then only the fiber
+  # that this method adds in each turn can run.
   def until_idle(scheduler)
     runnable = nil
     scheduler.order = ->(fibers) { runnable = fibers }
@@ -186,7 +186,7 @@ class LostWakeupTest < Godwit::TestCase
     scheduler.order = nil
   end
 
-  # @return [Array] a ROUTER, and peers that are full
+  # @return [Array] a ROUTER, and peers whose queues are full
   def full_router(count)
     router = open_socket(:ROUTER, mandatory: true, send_hwm: 1).bind(endpoint_for(:inproc))
     peers =
@@ -201,7 +201,7 @@ class LostWakeupTest < Godwit::TestCase
     [router, peers]
   end
 
-  # Makes room at the peer. Returns when the command is in the ROUTER's mailbox, still unread.
+  # Makes room at the peer. Returns when the peer's command about it is in the ROUTER's mailbox.
   def drain(peer, router)
     nil until peer.recv_nonblock(exception: false) == :wait_readable
     assert IO.select([IO.for_fd(router.zmq_fd, autoclose: false)], nil, nil, 5), "no edge came"

@@ -3,7 +3,7 @@
 require "test_helper"
 require_relative "counting"
 
-# The collector, descriptors, and the cost of a message in objects.
+# Garbage collection, descriptors, and the number of objects that a message costs.
 class MemoryTest < Godwit::TestCase
   include Godwit::TestSupport::Counting
 
@@ -13,7 +13,7 @@ class MemoryTest < Godwit::TestCase
     buffer = +"y" * 200
     messages = Array.new(1000, frame)
     pairs = Array.new(500, %w[a b])
-    seen = Array.new(3) do # the first time fills Ruby's own caches
+    seen = Array.new(3) do # the first round fills Ruby's caches
       {
         send: objects { 1000.times { push.send(frame) } },
         recv: objects { 1000.times { pull.recv } }, "<<": objects { 1000.times { push << frame } },
@@ -62,7 +62,7 @@ class MemoryTest < Godwit::TestCase
     "dropped" => ->(*) {}
   }.each do |how, ending|
     test "parts that a thread held back, and read but half, go with the sockets that are #{how}" do
-      leaks_allowed! if how == "dropped" # the collector may find a few on the stack
+      leaks_allowed! if how == "dropped" # the stack may still reference a few sockets
       200.times { part_and_end(open_socket(:PULL), open_socket(:PUSH), ending) }
       @owned.clear
       100.times { context.inspect } # overwrites old values on the stack
@@ -91,7 +91,7 @@ class MemoryTest < Godwit::TestCase
     RUBY
   end
 
-  # During the wait `dup` shares the buffer's content, and `freeze` forbids to write to it.
+  # During the wait `dup` shares the buffer's content, and `freeze` forbids writes to the buffer.
   test "recv_into a buffer that was copied or frozen while it waits" do
     pull, push = connected_pair(:PULL, :PUSH, transport: :inproc)
     buffer = +"x" * 100

@@ -46,7 +46,7 @@ class MetricsTest < Godwit::TestCase
     end
   end
 
-  # @return [Array] the numbers of the type's sockets, of their messages and bytes
+  # @return [Array] how many sockets of the type, messages and bytes the series with this name count
   def counts(name, type, verb)
     metrics(name).values_at("godwit_sockets #{type}",
       "godwit_socket_#{verb}_messages_total #{type}", "godwit_socket_#{verb}_bytes_total #{type}")
@@ -82,7 +82,7 @@ class MetricsTest < Godwit::TestCase
     proxy = own(Godwit::Proxy.streamer(front, back, context: context)).start
     open_socket(:PUSH).connect(front) << "abc"
     assert_equal "abc", open_socket(:PULL).connect(back).recv(timeout: 5)
-    # The proxy counts a message after libzmq has it.
+    # The proxy counts a message after its send: the PULL may receive the message earlier.
     eventually { metrics(back)["godwit_proxy_sent_bytes_total backend"] == 3 }
     assert_equal [1, 0], metrics(back).values_at("godwit_proxy_received_messages_total frontend",
       "godwit_proxy_dropped_messages_total")

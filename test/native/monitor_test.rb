@@ -58,7 +58,7 @@ class NativeMonitorTest < Godwit::TestCase
     assert_equal :accepted, kept.next_event(timeout: 5).name
   end
 
-  # A thread that drains the queue, such as a killed reader or a bind, takes the edge that other
+  # A thread that drains the queue, such as a killed reader or a bind, consumes the edge that other
   # readers wait for.
   test "a drain that takes the edge of other readers wakes them" do
     300.times do

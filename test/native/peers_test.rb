@@ -9,9 +9,9 @@ class PeersTest < Godwit::TestCase
   # The bytes of a client of ZMTP 3.0 with the PLAIN mechanism.
   GREETING = "\xff\0\0\0\0\0\0\0\x01\x7f\x03\0PLAIN".b.ljust(64, "\0").freeze
   INITIATE = "\x08INITIATE\x0bSocket-Type\0\0\0\x04PULL"
-  REFUSED = "RROR\x03400" # libzmq 4.3.4 writes the E and the length before it as one letter
+  REFUSED = "RROR\x03400" # libzmq 4.3.4 writes the length and the E as one byte
 
-  # With two I/O threads one reports the handshake before the other reports the connection.
+  # With two I/O threads, one may report the handshake before the other reports the connection.
   test "a handshake that is reported before its connection counts, and so does the end" do
     assert_child(run_child(<<~RUBY, env: Godwit::TestSupport::Shim.windows(handover: 100_000)))
       require "godwit"
@@ -74,7 +74,7 @@ class PeersTest < Godwit::TestCase
     open_socket(:PUSH, plain_server: true).bind(endpoint_for(:tcp))
   end
 
-  # @return [TCPSocket] an accepted peer, which counts
+  # @return [TCPSocket] an accepted peer, which wait_connected counts
   def peer_of(push)
     before = counted(push)
     stranger(push, "good").tap do |peer|
@@ -105,7 +105,7 @@ class PeersTest < Godwit::TestCase
     got << peer.readpartial(1000) until got.include?(text)
   end
 
-  # @return [Integer] the count in its time-out's message
+  # @return [Integer] the number of peers in the message of wait_connected's time-out
   def counted(socket)
     socket.wait_connected(count: 99, timeout: 0)
   rescue Godwit::TimeoutError => error

@@ -7,7 +7,7 @@ require_relative "shim/shim"
 ENV["CONSOLE_LEVEL"] ||= "fatal"
 require "async"
 
-# Pollers: the cost of an idle socket, the collector, and Linux's limit of waiters.
+# Pollers: the cost of an idle socket, garbage collection, and Linux's limit of waiters.
 class NativePollerTest < Godwit::TestCase
   include Godwit::TestSupport::Counting
 
@@ -68,7 +68,7 @@ class NativePollerTest < Godwit::TestCase
     assert_equal [source], poller.wait(5).map(&:object)
   end
 
-  # Freed memory is overwritten: a read of it crashes.
+  # MALLOC_PERTURB_ overwrites freed memory, so a read of that memory crashes.
   test "sockets, pollers and waiting fibers dropped at once, in any order" do
     assert_child(run_child(<<~RUBY, env: {"MALLOC_PERTURB_" => "165"}, deadline: 20))
       require "godwit"

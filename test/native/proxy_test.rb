@@ -5,7 +5,7 @@ require "test_helper"
 # The proxy's loop in C: it reads its control in every state, loses no wake-up and no
 # message, and owns the objects it uses.
 class NativeProxyTest < Godwit::TestCase
-  # name => brings a proxy to that state, running
+  # state => block that starts a proxy and brings it to that state
   STATES = {
     "idle" => ->(test) { test.streamer.tap(&:start) },
     "paused" => ->(test) { test.streamer.tap(&:start).pause },
@@ -54,7 +54,7 @@ class NativeProxyTest < Godwit::TestCase
     streamer = streamer(front: {recv_hwm: 10}, send_hwm: 1).pause.start
     stuck = peer(:PULL, streamer.backend, recv_hwm: 1)
     fill(peer(:PUSH, streamer.frontend, send_hwm: 10))
-    streamer.resume # more messages are there than the back end takes
+    streamer.resume # more messages are queued than the back end accepts
     taken = eventually { in_hand(streamer) }
     10.times { streamer.stop.wait(5).start }
     assert_equal taken, streamer.statistics.frontend.received
@@ -188,8 +188,8 @@ class NativeProxyTest < Godwit::TestCase
     nil
   end
 
-  # @return [Integer, nil] the number of received messages, when one of them found no room and so is
-  #   no longer in transit
+  # @return [Integer, nil] the number of received messages, once the proxy retains one that found no
+  #   room; nil before that
   def in_hand(proxy)
     looks =
       Array.new(2) do
@@ -208,7 +208,7 @@ class NativeProxyTest < Godwit::TestCase
     end
   end
 
-  # Sends until no socket takes any more.
+  # Sends until no socket accepts another message.
   def fill(push)
     @sent = 0
     @sent += 1 while push.send(@sent.to_s, timeout: 0.02, exception: false)

@@ -2,8 +2,8 @@
 
 require "test_helper"
 
-# The memory of small messages (ext/godwit/pool.c) comes from slabs, libzmq's threads give it back,
-# and it is bounded.
+# The memory of small messages (ext/godwit/pool.c) comes from slabs. libzmq's threads return this
+# memory, and its size is bounded.
 class SmallMessagesTest < Godwit::TestCase
   SIZES = [0, 1, 33, 34, 47, 48, 49, 100, 1023, 1024, 1025].freeze
   SLABS = 1024

@@ -5,7 +5,7 @@ require "godwit/logger"
 require_relative "../logger/made_records"
 require_relative "counting"
 
-# A broadcaster's statistics in C: beside a running proxy, under the collector.
+# A broadcaster's statistics in C: while a proxy writes them, and under GC.
 class StatisticsTest < Godwit::TestCase
   include MadeRecords
   include Godwit::TestSupport::Counting
@@ -51,8 +51,8 @@ class StatisticsTest < Godwit::TestCase
     rounds(8, stressed: 2).times do
       one = statistics(most: 1_000, bytes: 1 << 20)
       proxy, push = observed(one, send_hwm: 0, recv_hwm: 0)
-      # All messages are there before the proxy continues, since nothing can be sent while this
-      # thread reads.
+      # All messages are queued before the proxy continues, since this thread cannot send while it
+      # reads.
       proxy.pause.start
       push.send_many(sent)
       proxy.resume
@@ -104,7 +104,7 @@ class StatisticsTest < Godwit::TestCase
     assert_raises(RuntimeError) { one.totals }
     assert_raises(RuntimeError) { proxy.__send__(:_observe, one) }
     assert_raises(TypeError) { proxy.__send__(:_observe, "x") }
-    one.open(1, 1_000, 1) # another test reads the totals of all statistics
+    one.open(1, 1_000, 1) # open: another test reads the totals of all statistics
     assert_raises(TypeError) { one.record(["a", nil]) }
     proxy.start
     assert_raises(Godwit::BusyError) { proxy.__send__(:_observe, one) }

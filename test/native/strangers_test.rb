@@ -29,8 +29,8 @@ class StrangersTest < Godwit::TestCase
         "\xFF#{"\0" * 8}\x7F\x03\x00NULL#{"\0" * 16}\0#{"\0" * 31}".b,
         [4, ready.bytesize].pack("CC"), ready
       )
-      raw.read(64) # its greeting
-      raw.read(raw.read(2).getbyte(1)) # its READY
+      raw.read(64) # the REP's greeting
+      raw.read(raw.read(2).getbyte(1)) # the REP's READY
       raw.write("\x01\x01a\x00\x01b".b)
       raw.close_write
       assert_equal "", raw.read # the REP has closed the connection

@@ -8,17 +8,17 @@ require "tmpdir"
 
 class Walk
   TYPES = %i[PAIR PUB SUB REQ REP DEALER ROUTER PULL PUSH XPUB XSUB STREAM].freeze
-  # Calls that wait get this long, in seconds.
+  # Time-out of calls that wait, in seconds.
   BRIEFLY = 0.002
   NUMBERS = [-1, 0, 1, 2, 10, 100, 1000, 65_536].freeze
   WORDS = ["", "a", "b", "topic", "127.0.0.1", "\0\1\2", "x" * 40, "lo"].freeze
   SECONDS = [nil, 0, 0.001, 0.01, 1].freeze
-  # Options with values that could take a descriptor of this process, or delay its end.
+  # Options that the walk leaves out: they could use another descriptor, or delay the process's end.
   APART = %i[use_fd linger].freeze
   MESSAGES = [
     "", "x", "x" * 100, "x" * 100_000, %w[a b], ["", "body"], ["\0\0\0\0\1", "", "body"], ["a"] * 20
   ].freeze
-  # libzmq aborts when a socket that is bound to this closes during a handshake (docs/limits.md).
+  # libzmq aborts when a socket bound to this endpoint closes during a handshake (docs/limits.md).
   ZAP = "inproc://zeromq.zap.01"
   STEPS = %i[
     open open connect connect connect bind bind bind send send send send receive receive receive

@@ -2,7 +2,7 @@
 
 require_relative "package_case"
 
-# The platform gem on Debians with Ruby alone: no compiler, no libzmq, no other gem.
+# The platform gem on Debian systems with Ruby alone: no compiler, no libzmq, no other gem.
 class BareTest < PackageCase
   EMPTY = "#{INSIDE}/empty"
   BIN = "#{INSIDE}/gems/bin"

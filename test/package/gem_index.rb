@@ -11,7 +11,7 @@ module Godwit
   class GemIndex
     # Makes a gem in this folder.
     # @yieldparam spec [Gem::Specification]
-    # @return [String] its path
+    # @return [String] path of the gem
     def self.stub(folder, name, platform, version: "1.0")
       spec = Gem::Specification.new(name, version) do |gem|
         gem.platform = platform
@@ -28,7 +28,7 @@ module Godwit
     # @return [Array<String>] paths that clients requested
     attr_reader :requests
 
-    # @param gems [Array<String>] paths
+    # @param gems [Array<String>] paths of the gems
     def initialize(gems)
       @requests = []
       @files = {"/" => "", **files(gems)}

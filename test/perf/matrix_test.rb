@@ -7,7 +7,7 @@ require "godwit/perf"
 class PerfMatrixTest < Godwit::TestCase
   Perf = Godwit::Perf
   HERE = "tcp://127.0.0.1:*"
-  PATIENCE = 60 # seconds
+  PATIENCE = 60 # seconds that a wait may take
 
   # @return [String] the endpoint of a new agent
   def agent(context: self.context, **options)
@@ -62,7 +62,7 @@ class PerfMatrixTest < Godwit::TestCase
     silent = open_socket(:REP).bind(HERE)
     assert_nil agent.remaining_time
     agent.answer("do" => "begin", "run" => "mine")
-    echo = agent.instance_variable_get(:@echo) # a closed socket frees its port later
+    echo = agent.instance_variable_get(:@echo) # tested by closed?, since its port is freed late
     refute_predicate echo, :closed?
     assert_operator agent.remaining_time, :>, 60, "a row may take as long"
     agent.answer("do" => "measure", "run" => "mine", "endpoint" => silent.last_endpoint,
@@ -85,7 +85,7 @@ class PerfMatrixTest < Godwit::TestCase
   ANSWER = {"port" => 1, "connection" => "x", "seconds" => 1, "connect_seconds" => 2, "warmup" => 4,
             "timeouts" => 3, "histogram" => Perf::Histogram.new.record(1).to_h}.freeze
 
-  # @yield [values] of each command
+  # @yield [values] the values of each command
   # @return [String] the endpoint of an agent with this answer
   def answering(answer)
     rep = open_socket(:REP).bind(HERE)

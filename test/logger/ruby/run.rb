@@ -15,7 +15,7 @@ end
 
 files = Dir["#{folder}/test/logger/test_*.rb"]
 files.each { |file| require file }
-# These tests cannot hold: for Godwit a String is an endpoint, not a path.
+# The removed tests cannot pass: for Godwit a String is an endpoint, not a path.
 TestLogger.remove_method(:test_add_binary_data_with_binmode_logdev)
 %i[size age age_variants period_suffix].each do |name|
   TestLogDevice.remove_method("test_shifting_#{name}")

@@ -3,7 +3,7 @@
 # Contexts that are opened, used and closed, or shut down. 3,000 in the long form.
 require_relative "soak"
 
-# libc retains the arenas and stacks of ended threads for later threads.
+# Ended threads add no memory: libc retains their arenas and stacks for later threads.
 Soak.flat("contexts", rounds: Soak.rounds(long: 3000, short: 300), limit: 1) do |number|
   context = Godwit::Context.new(linger: 0)
   Godwit::REP.bind("inproc://soak", context: context) do |rep|

@@ -7,12 +7,12 @@ require_relative "../../support/waiters"
 
 Object.include Godwit::TestSupport::Waiters
 
-# Shared by the soak programs. A program repeats one task, and measures its memory ten times. The
-# first time is after a fifth of the rounds: until then heaps and pools grow.
+# Shared by the soak programs. A program repeats one task, and measures its memory ten times, first
+# after a fifth of the rounds: until then heaps and pools grow.
 module Soak
   MB = 1_000_000.0
   SAMPLES = 10
-  DESCRIPTORS = 2 # how many more may be open at the end
+  DESCRIPTORS = 2 # more open descriptors at the end than at the first measurement
   TRIM =
     Fiddle::Function.new(
       Fiddle::Handle::DEFAULT["malloc_trim"], [Fiddle::TYPE_SIZE_T], Fiddle::TYPE_INT
@@ -21,8 +21,8 @@ module Soak
   module_function
 
   # Runs the block `rounds` times, prints one line of figures and ends the process.
-  # @param limit [Numeric] MB by which memory in use may grow between the first and the last time
-  # @param settle [Proc, nil] called before each time: waits for work of libzmq's threads
+  # @param limit [Numeric] MB by which memory may grow from the first to the last three measurements
+  # @param settle [Proc, nil] called before each measurement: waits for work of libzmq's threads
   def flat(name, rounds:, limit:, settle: nil)
     started = now
     first = nil
@@ -53,8 +53,8 @@ module Soak
     exit!(ok ? 0 : 1)
   end
 
-  # @return [Float] MB of memory in use. malloc first returns unused memory to the system: its size
-  #   depends on how many arenas the threads use, which is chance.
+  # @return [Float] MB of memory in use. malloc first returns unused memory to the system: the size
+  #   of that memory depends on how many arenas the threads happen to use.
   def held
     2.times { GC.start }
     TRIM.call(0)

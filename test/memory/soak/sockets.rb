@@ -6,7 +6,7 @@ require_relative "soak"
 
 context = Godwit::Context.new(linger: 0)
 pull = Godwit::PULL.bind("tcp://127.0.0.1:*", context: context)
-# Gives libzmq's reaper time to free the slots and descriptors of closed sockets.
+# Gives libzmq's reaper thread time to free the slots and descriptors of closed sockets.
 settle = -> { sleep(0.3) }
 
 rounds = Soak.rounds(long: 2000, short: 400)

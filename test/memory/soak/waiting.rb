@@ -18,7 +18,7 @@ Soak.flat("waiting", rounds: Soak.rounds(long: 2500, short: 150), limit: 1.5) do
   late.join
   push.send("x")
   served.join
-  fibers = Thread.new do # two get a message, one times out or gets one too
+  fibers = Thread.new do # two fibers get a message; the third times out or gets one, too
     Fiber.set_scheduler(Godwit::TestSupport::TinyScheduler.new)
     2.times { Fiber.schedule { pull.recv } }
     Fiber.schedule { pull.recv(timeout: 0.001, exception: false) }

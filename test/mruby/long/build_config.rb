@@ -12,6 +12,6 @@ MRuby::Build.new do |conf|
   conf.gem File.expand_path("../../../mruby", __dir__) # first: it declares the gems that it needs
   %w[stdlib stdlib-ext stdlib-io math metaprog].each { |name| conf.gembox name }
   conf.gem core: "mruby-bin-mruby"
-  # Debian's compiler: building another one would take half of the time.
+  # Debian's mrbc: a build of mrbc would take half of the time.
   conf.mrbcfile = ENV.fetch("MRBC")
 end

@@ -62,7 +62,7 @@ static void *host_allocate(mrb_state *mrb, void *block, size_t size, void *unuse
 
 static mrb_state *host_open_first(void) { return mrb_open_allocf(host_allocate, NULL); }
 #else
-/* Replaces libmruby's function. */
+/* Replaces libmruby's function of this name. */
 void *mrb_basic_alloc_func(void *block, size_t size) { return host_memory(block, size); }
 
 static mrb_state *host_open_first(void) { return mrb_open(); }
@@ -83,7 +83,7 @@ static mrb_value host_call(mrb_state *mrb, void *block) {
     return mrb_yield_argv(mrb, *(mrb_value *)block, 0, NULL);
 }
 
-/* fail(n, for ever) { } => whether an allocation failed, and the block's result or its error */
+/* fail(n, for ever) { } => did the n-th allocation fail?; the block's result or its error */
 static mrb_value host_fail(mrb_state *mrb, mrb_value self) {
     mrb_int n;
     mrb_bool all, failed;
@@ -153,7 +153,7 @@ static mrb_value host_fork(mrb_state *mrb, mrb_value self) {
 static volatile sig_atomic_t interrupts;
 static void host_on_signal(int number) { interrupts++; }
 
-/* interrupt(ms) => how many signals have come so far; from now on one comes every `ms`, 0: none */
+/* interrupt(ms) => the number of signals so far. Sets a timer: a signal each `ms`; 0: no signal */
 static mrb_value host_interrupt(mrb_state *mrb, mrb_value self) {
     struct sigaction action = {.sa_handler = host_on_signal}; /* without SA_RESTART */
     mrb_int ms;

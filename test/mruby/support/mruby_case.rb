@@ -3,7 +3,7 @@
 require "test_helper"
 require_relative "../../../rakelib/support/mruby_build"
 
-# A test of the mrbgem: programs in mruby, in child processes.
+# A test of the mrbgem. Child processes run programs in mruby.
 class MRubyCase < Godwit::TestCase
   ROOT = MRubyBuild::ROOT
   # The start of each program in mruby.

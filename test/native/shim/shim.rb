@@ -5,8 +5,8 @@ require "rbconfig"
 
 module Godwit
   module TestSupport
-    # Builds windows.c once a run. A child loads it before libzmq, and so calls its functions first.
-    # The FFI backend takes all functions from one library, here the shim, which loads libzmq.
+    # Builds windows.c once a run. A child loads it before libzmq, and so calls its functions.
+    # The FFI backend uses the functions of one library: here the shim, which loads libzmq.
     module Shim
       SOURCE = File.join(__dir__, "windows.c")
 
@@ -35,7 +35,7 @@ module Godwit
         require "./test/native/shim/windows"
       RUBY
 
-      # @return [Hash] environment of a child that has the shim, with delays of that length
+      # @return [Hash] environment of a child that loads the shim, with these delays
       def self.windows(**microseconds)
         {"LD_PRELOAD" => path, "GODWIT_LIBZMQ" => path}.merge(
           microseconds.to_h { |name, value| ["WINDOW_#{name.upcase}", value.to_s] }

@@ -13,7 +13,7 @@
  * windows_mid_message() counts how often a send in mid-message gave EAGAIN, windows_looks() how
  * often the calling thread read ZMQ_EVENTS or checked for edges, windows_sends() how often it
  * tried to send a frame, windows_closed_under_wait() how many sockets were closed while a thread
- * slept on their descriptor. windows_signal(number) has the next receive get that signal. */
+ * slept on their descriptor. windows_signal(number): the next receive gets that signal. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -33,9 +33,9 @@
 enum { DESCRIPTORS = 4096 };
 
 static atomic_long mid_message, closed_under_wait;
-static atomic_int sleepers[DESCRIPTORS]; /* by descriptor */
+static atomic_int sleepers[DESCRIPTORS]; /* threads that sleep on each descriptor */
 static atomic_int signal_to_get;
-static _Thread_local void *begun; /* the socket whose last frame had more to come */
+static _Thread_local void *begun; /* the socket that this thread is in mid-message on */
 static _Thread_local unsigned seed = 1;
 static _Thread_local long looks, sends;
 
@@ -90,7 +90,7 @@ int zmq_msg_recv(zmq_msg_t *message, void *socket, int flags) {
     return size;
 }
 
-/* @return what the send of a frame returned */
+/* Notes the result of a frame's send, and returns that result. */
 static int sent_frame(int sent, void *socket, int flags) {
     if (sent < 0 && errno == EAGAIN && begun == socket) mid_message++;
     begun = sent >= 0 && (flags & ZMQ_SNDMORE) ? socket : NULL;
@@ -126,7 +126,7 @@ int getaddrinfo(const char *node, const char *service, const struct addrinfo *hi
     static int (*next)(const char *, const char *, const struct addrinfo *, struct addrinfo **);
     if (!next) next = dlsym(RTLD_NEXT, "getaddrinfo");
     if (node && strstr(node, ".invalid"))
-        pass_time(microseconds("WINDOW_RESOLVE")); /* Java looks up its own */
+        pass_time(microseconds("WINDOW_RESOLVE")); /* not names that Java looks up for itself */
     return next(node, service, hints, found);
 }
 

@@ -10,7 +10,7 @@ module Windows
     define_singleton_method(name) { function.call }
   end
 
-  # Has the next receive get that signal.
+  # Makes the next receive get that signal.
   def self.signal(name)
     Fiddle::Function.new(
       Fiddle::Handle::DEFAULT["windows_signal"], [Fiddle::TYPE_INT], Fiddle::TYPE_VOID
