@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# In this order: each file needs those before it.
+# The order matters: each file needs the files before it.
 %w[
   version runtime printable generated/header generated/constants errors generated/errors
   error_hints formats error_reply options options/values generated/options options/accessors
@@ -15,7 +15,7 @@
 # Native ZeroMQ for Ruby: sockets that carry whole messages between threads, processes and machines.
 # @see https://zguide.zeromq.org The ZeroMQ Guide
 module Godwit
-  # Parts that are loaded at their first use.
+  # Constants whose files are loaded at their first use.
   autoload :Auth, "godwit/auth"
   autoload :Beacon, "godwit/beacon"
   autoload :Cert, "godwit/cert"

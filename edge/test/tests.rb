@@ -1,9 +1,10 @@
 # frozen_string_literal: true
 
-# `godwit-edge test` runs this file as an app's file, which runs the file of tests that
-# $GODWIT_EDGE_TESTS names. No worker that serves has these names.
+# `godwit-edge test` evaluates this file like an app's file. This file runs the file of tests that
+# $GODWIT_EDGE_TESTS names. Workers that serve requests do not have these classes and methods.
 module Edge
-  # An assertion of a test has failed. This is no StandardError, so no app rescues it.
+  # A failed assertion of a test. It is no StandardError, so that a plain `rescue` in an app does
+  # not catch it.
   class AssertionError < Exception # standard:disable Lint/InheritException
   end
 
@@ -81,7 +82,7 @@ module Edge
     class << self
       attr_reader :app
 
-      # @return [Boolean] whether all have passed
+      # @return [Boolean] whether all tests have passed
       def run(main, path)
         @main = main
         folder(File.dirname(path))
@@ -96,7 +97,8 @@ module Edge
         false
       end
 
-      # `require` finds files beside the app while its file runs, later beside the file of tests.
+      # While the app's file runs, `require` searches the folder of that file. Afterwards `require`
+      # searches the folder of the file of tests.
       def load_app(name)
         path = File.expand_path(name.end_with?(".rb") ? name : "#{name}.rb", @folder)
         raise LoadError, "cannot load #{name}: there is no #{path}" unless File.file?(path)
@@ -122,10 +124,10 @@ module Edge
         false
       end
 
-      # @return [String] class (except AssertionError), message and file:line
+      # @return [String] the error's class (except AssertionError), message and file:line
       def describe(error)
         text = error.is_a?(AssertionError) ? error.message : "#{error.class}: #{error.message}"
-        # mruby writes: file NAME line NUMBER: syntax error
+        # mruby's message of a SyntaxError is: file NAME line NUMBER: syntax error
         return text.sub("file ", "").sub(" line ", ":") if error.is_a?(SyntaxError)
         line = (error.backtrace || []).find { |one|
           !one.start_with?(__FILE__) && !Edge._own(one)
@@ -136,12 +138,13 @@ module Edge
   end
 
   class << self
-    # In a file of tests: asks the app, in the fiber of the caller.
+    # Sends a request to the app that the file of tests has loaded. The app runs in the caller's
+    # fiber.
     # @param method [String, Symbol]
     # @param path [String] begins with "/"; may have a query
     # @param headers [Hash{String => String, Integer, Array}] of the request
     # @param body [String, nil] of the request
-    # @return [Response] also for an error that the app does not rescue; its headers are the app's
+    # @return [Response] with the app's headers; also a response if the app raises an error
     # @raise [ArgumentError, TypeError] an invalid path or body
     # @raise [Error] the file has not named its app
     def call(method, path, headers: {}, body: nil)
@@ -152,32 +155,33 @@ module Edge
 end
 
 class << self
-  # Loads an app's file, as a worker does. {Edge.call} asks the app that was loaded last.
-  # @param name [String] relative to the file of tests; ".rb" may be missing
+  # Loads an app's file, as a worker does. {Edge.call} sends requests to the app that was loaded
+  # last.
+  # @param name [String] relative to the file of tests; ".rb" may be omitted
   # @return [nil]
   # @raise [LoadError, Edge::Error] there is no file, or no app in it
   def app(name) = Edge::Tests.load_app(name)
 
   # @param name [String]
-  # @yield passes unless it raises
+  # @yield the test, which passes unless the block raises
   def test(name, &block)
     raise ArgumentError, "test #{name.inspect} has no block" unless block
     Edge::Tests::ALL << [name, block]
   end
 
-  # @param value [Object] fails if it is nil or false
+  # @param value [Object] the assertion fails if the value is nil or false
   # @param message [String] of the failure
   def assert(value, message = "#{value.inspect} is not true")
     raise Edge::AssertionError, message unless value
   end
 
-  # @param expected [Object] fails if `==` says that it is not actual
+  # @param expected [Object] the assertion fails unless expected == actual
   # @param actual [Object]
   def assert_equal(expected, actual)
     assert expected == actual, "expected #{expected.inspect}, got #{actual.inspect}"
   end
 
-  # @param error [Class] fails if the block does not raise it
+  # @param error [Class] the assertion fails if the block does not raise this class
   # @return [Exception] the error
   def assert_raises(error)
     yield

@@ -22,7 +22,7 @@ static int64_t addressed_connect_to(gw_socket_t *socket, const char *endpoint) {
     return gw_endpoint_connect(end, endpoint, addressed_connect_bare);
 }
 
-/* _connect_peer(endpoint) => routing id of the peer there */
+/* _connect_peer(endpoint) => routing id of the peer at the endpoint */
 static VALUE addressed_connect_peer(VALUE self, VALUE endpoint) {
     gw_socket_open(self, "connect_peer");
     if (!gw_draft.connect_peer) gw_raise(ENOTSUP, "connect_peer", self, Qnil);
@@ -54,8 +54,8 @@ static void addressed_check_size(const gw_socket_t *socket, VALUE self, VALUE bo
         gw_raise(EMSGSIZE, "send", self, Qnil);
 }
 
-/* _send_to(String or Frame, group or routing id, timeout, Tracker or nil) => true; false: time is
- * up */
+/* _send_to(String or Frame, group or routing id, timeout in ms or nil, Tracker or nil) => true;
+ * false: the time-out has passed */
 static VALUE addressed_send_to(VALUE self, VALUE body, VALUE to, VALUE timeout, VALUE tracker) {
     gw_call_t call = gw_call(self, "send", 0);
     gw_set_deadline(&call, timeout, call.socket->send_timeout);
@@ -77,7 +77,7 @@ static VALUE addressed_send_to(VALUE self, VALUE body, VALUE to, VALUE timeout, 
         if (gw_is_frame(body)) gw_frame_check(body, "send");
         addressed_check_size(call.socket, self, body, to);
         int error = addressed_try_send_to(call.socket, body, to, call.tracker);
-        /* As in send.c: a send does not always empty libzmq's mailbox. */
+        /* A send does not always empty libzmq's mailbox, but a read of the events does. */
         if (error == EAGAIN) {
             if (gw_socket_events(call.socket) < 0) error = errno;
             else error = addressed_try_send_to(call.socket, body, to, call.tracker);

@@ -1,5 +1,5 @@
-/* wait_connected: a PUB counts subscriptions, other types count peers up to their first message.
- * Every function needs the GVL. */
+/* wait_connected: a PUB counts subscriptions. Other types count peers until the program first sends
+ * or receives. Every function needs the GVL. */
 #include "frame.h"
 
 /* A Godwit PUB is an XPUB (ADR 2): its peers send subscriptions. This function counts them, and
@@ -26,7 +26,7 @@ int gw_drain_subscriptions(gw_socket_t *socket) {
 static int connected_drain_monitor(gw_socket_t *socket) {
     bool any = false;
     int error = gw_monitor_drain(socket, &any);
-    /* A bound SUB subscribes at its new peer when libzmq next runs on this thread: now. */
+    /* A bound SUB sends its subscriptions to a new peer in the next libzmq call: in this one. */
     if (any) gw_socket_events(socket);
     return error;
 }

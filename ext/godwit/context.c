@@ -52,7 +52,7 @@ static VALUE context_open(VALUE self) {
     if (context->native) rb_raise(rb_eRuntimeError, "this context is open already");
     context->native = gw_context_create();
     if (!context->native && (errno == EMFILE || errno == ENFILE)) {
-        rb_gc(); /* dropped objects may have descriptors */
+        rb_gc(); /* uncollected objects may have descriptors */
         context->native = gw_context_create();
     }
     if (!context->native) gw_raise(errno, "new", self, Qnil);
@@ -90,7 +90,7 @@ static VALUE context_linger(VALUE self) {
     return INT2NUM(atomic_load(&gw_context_open(self, "linger")->linger));
 }
 
-/* _set_linger(ms, ms that exit waits for a socket without limit; not given: unchanged) */
+/* _set_linger(ms, optional: ms that exit waits for a socket whose linger has no limit) */
 static VALUE context_set_linger(int argc, VALUE *argv, VALUE self) {
     VALUE milliseconds, at_exit;
     gw_context_t *native = gw_context_open(self, "linger=");

@@ -32,7 +32,8 @@ typedef struct {
 
 void gw_threads_init(gw_threads_t *threads);
 void gw_threads_record(gw_threads_t *threads, int option, int value);
-const char *gw_threads_fix(const gw_threads_t *threads); /* NULL: libzmq can start the threads */
+/* Returns what to change so that libzmq can start the threads; NULL: nothing has to change. */
+const char *gw_threads_fix(const gw_threads_t *threads);
 
 /* ---- process.c: the fork counter, free descriptors ---- */
 
@@ -72,12 +73,12 @@ static inline bool gw_forked(unsigned generation) {
     return generation != atomic_load_explicit(&gw_generation, memory_order_relaxed);
 }
 
-int gw_descriptors(int needed);             /* returns an errno; 0: the process can open so many */
+int gw_descriptors(int needed);             /* returns an errno; 0: `needed` descriptors are free */
 void gw_after_fork(void (*function)(void)); /* each forked child calls the function */
 void gw_init_process(void);
 
-/* The lock is a flag and not a mutex: the handler in a forked child can always clear it. No call
- * that may block runs under the lock. */
+/* The lock is a flag and not a mutex, since a forked child must be able to clear it. No call that
+ * may block runs under the lock. */
 static inline void gw_spin_lock(atomic_flag *flag) {
     while (atomic_flag_test_and_set_explicit(flag, memory_order_acquire)) sched_yield();
 }
@@ -91,8 +92,8 @@ typedef struct gw_link {
     struct gw_link *prev, *next;
 } gw_link_t;
 
-/* A libzmq context. The last of `refs` frees its memory. `opens` counts the open objects of the VMs
- * and the open sockets; the last of them starts the reaper. */
+/* A libzmq context. The release of the last reference frees its memory. `opens` counts the open
+ * objects of the VMs and the open sockets; the close of the last one starts the reaper. */
 typedef struct gw_context {
     void *zmq; /* owned; the reaper terminates it after the last close */
     atomic_int refs;
@@ -100,11 +101,11 @@ typedef struct gw_context {
     atomic_int open_sockets;
     atomic_int max_sockets;    /* the user's sockets; libzmq's limit includes internal sockets */
     atomic_int linger;         /* ms, default of the context's sockets; -1: forever */
-    atomic_int longest_linger; /* ms, of closed sockets: close and exit wait so long */
-    atomic_int exit_linger;    /* ms that exit waits for a socket without limit; -1: forever */
+    atomic_int longest_linger; /* ms, the longest of closed sockets; close and exit wait for it */
+    atomic_int exit_linger;    /* ms that exit waits if that linger has no limit; -1: forever */
     atomic_flag lock;          /* guards the three fields below */
     gw_link_t *sockets;        /* borrowed: each socket unlinks itself before it is freed */
-    struct gw_early *early;    /* owned: see inproc.c */
+    struct gw_early *early;    /* owned: connections to inproc names that are not bound yet */
     void *closer;              /* owned: libzmq socket that ends early connections; NULL at first */
     struct gw_context *next;   /* list of the process's contexts */
     _Atomic(const void *) closed_by; /* the VM of the last close; NULL: Ruby's */
@@ -150,7 +151,7 @@ typedef struct {
     int first, last, capacity;
 } gw_frames_t;
 
-/* The turns of a REP. READING has the envelope of a request, REPLYING has sent it back. */
+/* The states of a REP. READING has a request's envelope, REPLYING has sent the envelope back. */
 typedef enum { GW_REP_IDLE, GW_REP_READING, GW_REP_OWES, GW_REP_REPLYING } gw_rep_turn_t;
 
 typedef struct {
@@ -160,7 +161,7 @@ typedef struct {
     bool indirect; /* frames and events of the socket go through frames.c */
 } gw_buffered_t;
 
-/* Moves the message; returns an errno. */
+/* Moves the message to the end of the list; returns an errno. */
 int gw_frames_add(gw_frames_t *frames, zmq_msg_t *message);
 void gw_frames_clear(gw_frames_t *frames);
 void gw_frames_free(gw_frames_t *frames);
@@ -170,14 +171,14 @@ int gw_buffered_receive(gw_buffered_t *buffered, void *zmq, int type, zmq_msg_t 
 int gw_buffered_send(gw_buffered_t *buffered, void *zmq, int type, zmq_msg_t *message, int flags);
 /* Returns the events that the user sees, from libzmq's `events`. */
 int gw_buffered_events(gw_buffered_t *buffered, void *zmq, int type, int events);
-/* The caller then disconnects an endpoint. Returns an errno. */
+/* Call it before a disconnect of an endpoint. Returns an errno. */
 int gw_buffered_read_ahead(gw_buffered_t *buffered, void *zmq, int type);
 
-/* The ways to go on after a frame that libzmq has refused (law 3, ADR 3). */
+/* How a send continues after libzmq has refused a frame, so that messages stay whole (ADR 3). */
 typedef enum {
     GW_NOT_CUT,     /* no frame was sent, or the error is not EAGAIN: the send fails */
     GW_CUT_BEGINS,  /* begin again from the first frame */
-    GW_CUT_DROPS,   /* libzmq drops the rest of the message: push it, then begin again */
+    GW_CUT_DROPS,   /* libzmq drops frames to the message's end: send empty ones, begin again */
     GW_CUT_REQUEST, /* a REQ must be recreated or repaired first */
 } gw_cut_t;
 
@@ -187,7 +188,7 @@ static inline gw_cut_t gw_cut(int type, int error, bool begun) {
     return type == ZMQ_PUSH || type == ZMQ_DEALER ? GW_CUT_DROPS : GW_CUT_BEGINS;
 }
 
-/* ---- inproc.c: connections to names that are not bound yet; -1 with errno as libzmq ---- */
+/* ---- inproc.c: connections to names that are not bound yet; -1: errno is set ---- */
 
 typedef struct {
     gw_context_t *context;
@@ -197,20 +198,20 @@ typedef struct {
 } gw_inproc_end_t;
 
 const char *gw_inproc_name(const char *endpoint); /* the user's name of libzmq's endpoint */
-/* These three functions accept any endpoint. `connect` is the function of libzmq. */
+/* These three functions accept any endpoint. `connect` calls libzmq's function that connects. */
 int gw_endpoint_bind(gw_inproc_end_t end, const char *endpoint);
 int64_t gw_endpoint_connect(
         gw_inproc_end_t end, const char *endpoint, int64_t (*connect)(void *, const char *));
 int gw_endpoint_disconnect(gw_inproc_end_t end, gw_buffered_t *buffered, const char *endpoint);
 int64_t gw_zmq_connect(void *zmq, const char *endpoint);
 void gw_inproc_close(
-        gw_inproc_end_t end, int linger);        /* call it before zmq_close; 0: sends nothing */
+        gw_inproc_end_t end, int linger);        /* ms; call it before zmq_close */
 void gw_inproc_terminate(gw_context_t *context); /* call it before zmq_ctx_term */
 static inline bool gw_inproc(const char *endpoint) { return strncmp(endpoint, "inproc:", 7) == 0; }
 
 /* ---- native_context.c: contexts and their reapers ---- */
 
-gw_context_t *gw_context_create(void); /* `opens` is 1; NULL with errno set */
+gw_context_t *gw_context_create(void); /* `opens` is 1; NULL with errno set: the call failed */
 void gw_context_retain(gw_context_t *context);
 void gw_context_release(gw_context_t *context); /* the last reference frees the memory */
 /* The last close of a context starts the reaper. */
@@ -219,9 +220,9 @@ void gw_context_add(gw_context_t *context, gw_link_t *socket);
 void gw_context_remove(gw_context_t *context, gw_link_t *socket);
 int gw_context_set_max_sockets(gw_context_t *context, int count); /* returns an errno */
 void gw_context_record_linger(gw_context_t *context, int linger);
-/* Waits, at exit, at most `most` ms for the linger of a context that `vm` has closed, or any VM if
- * it is NULL. `start` is when exit began. Returns false when no context remains, or a signal that
- * ends the process came. */
+/* Waits at exit, for at most `most` ms, for the linger of a context that `vm` has closed; NULL: any
+ * VM. `start`: ms at which exit began. Returns false when no context remains, or after a signal
+ * that ends the process. */
 bool gw_contexts_await(const void *vm, int64_t start, int64_t most);
 void gw_init_native_context(void);
 

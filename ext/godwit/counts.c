@@ -1,8 +1,8 @@
 /* The counters of what a socket has sent and received. */
 #include "message.h"
 
-/* False until a program reads the counts: the clock costs more than all other counting. Ractors may
- * set it at the same time, to the same value. */
+/* Whether sockets record the time of each message: only after a program has read the counts, since
+ * the clock takes longer than the counters. Several Ractors may set it at the same time. */
 bool gw_counts_stamps;
 
 void gw_counts_stamp(gw_socket_t *socket) { socket->counts.last = time(NULL); }

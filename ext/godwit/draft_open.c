@@ -1,8 +1,8 @@
-/* The descriptor of a new libzmq socket, and the form of its messages. Needs the GVL. */
+/* Finds the descriptor of a new libzmq socket, and the form of its messages. Needs the GVL. */
 #include "socket.h"
 
-/* A thread-safe type has no ZMQ_FD. A zmq_poller with this socket alone has an eventfd, which
- * libzmq writes when the socket's mailbox was empty and is no longer. Returns an errno. */
+/* A thread-safe type has no ZMQ_FD. A zmq_poller with this socket alone has an eventfd. libzmq
+ * writes the eventfd when the socket's mailbox was empty and a command comes. Returns an errno. */
 static int draft_open_poller(gw_socket_t *socket) {
     if (!gw_draft.available) return ENOTSUP;
     socket->poller = gw_draft.poller_new();

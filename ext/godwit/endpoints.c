@@ -23,7 +23,7 @@ int64_t gw_socket_endpoint(VALUE self, VALUE endpoint, const char *operation,
     socket->diagnosed = false;
     if (!error && strncmp(name, "udp:", 4) == 0) socket->udp = true;
     gw_settle(socket, error);
-    gw_wake_all(socket); /* libzmq changes the pipes at once, without an edge */
+    gw_wake_all(socket); /* libzmq adds or removes pipes at once, without an edge of ZMQ_FD */
     if (error) gw_raise(error, operation, self, endpoint);
     return result;
 }

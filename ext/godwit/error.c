@@ -7,7 +7,7 @@ VALUE gw_mGodwit;
 static VALUE errors, hints; /* Godwit::Errors, Godwit::ErrorHints */
 static ID id_build, id_endpoints, id_join, id_for;
 
-/* Returns the endpoints of a socket; other objects have none. */
+/* Returns the given endpoint, or else the endpoints of a socket; nil for other objects. */
 static VALUE error_endpoint_of(VALUE self, VALUE endpoint) {
     if (!NIL_P(endpoint) || !rb_respond_to(self, id_endpoints)) return endpoint;
     VALUE all = rb_funcall(self, id_endpoints, 0);

@@ -3,7 +3,7 @@
 require "mkmf"
 
 module Godwit
-  # The steps that turn this machine into a Makefile, in the order of `configure`.
+  # The steps that write the Makefile for this machine, in the order in which `configure` runs them.
   module Extconf
     OLDEST_LIBZMQ = "4.3.0"
 
@@ -73,7 +73,7 @@ module Godwit
       end
 
       def find_libzmq
-        # Makes --with-libzmq-* known, also when pkg-config finds the library.
+        # Applies --with-libzmq-*, whose folders have priority over those of pkg-config.
         folders = dir_config("libzmq").compact
         unless folders.empty?
           # The system's own libzmq must not replace the requested one.
@@ -87,8 +87,8 @@ module Godwit
         give_up "libzmq or its header zmq.h was not found." unless on_paths?
       end
 
-      # g++ links the extension, which then loads glibc alone. It calls drafts by name. It is not
-      # linked with libruby.so, which not every Ruby has.
+      # g++ links libzmq and the C++ library into the extension, which then needs glibc alone. Draft
+      # functions are linked by name. libruby.so is not linked: not every Ruby has this file.
       # standard:disable Style/GlobalVars
       def use_static(folder)
         $INCFLAGS << " -I#{folder}/include"

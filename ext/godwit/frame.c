@@ -1,6 +1,6 @@
-/* Godwit::Frame: one zmq_msg_t, read in place (law 6). A frame never changes; a send or a close
- * ends it. Several Ractors may read a frozen frame at once, without a lock, so a send shares its
- * bytes, and only its collection ends it. The GVL guards the other frames. */
+/* Godwit::Frame: one zmq_msg_t, read in place. A frame never changes; a send or a close ends it.
+ * Several Ractors may read a frozen frame without a lock, so a send shares the bytes of a frozen
+ * frame, and only the garbage collector ends it. The GVL guards the other frames. */
 #include "frame.h"
 #include <ruby/memory_view.h>
 
@@ -9,7 +9,7 @@ typedef struct {
     gw_pin_t *pin;         /* retained; NULL: the bytes are libzmq's */
     rb_encoding *encoding; /* borrowed: encoding of the Strings made of the frame */
     size_t counted;        /* bytes reported to the collector */
-    atomic_int exports;    /* memory views, and blocks that read in place */
+    atomic_int exports;    /* number of memory views and of blocks that read in place */
     atomic_flag copying;   /* a lock: zmq_msg_copy writes to its source */
     bool live;
     bool more;
@@ -122,7 +122,7 @@ int gw_frame_watch(VALUE self, gw_tracker_t *tracker) {
     return frame->pin ? gw_pin_watch(frame->pin, tracker) : 0;
 }
 
-/* _open(String, threshold): in place if it is frozen and has at least so many bytes, else a copy */
+/* _open(String, threshold): no copy if the String is frozen and has at least `threshold` bytes */
 static VALUE frame_open(VALUE self, VALUE data, VALUE threshold) {
     gw_frame_t *frame = frame_get(self);
     Check_Type(data, T_STRING);

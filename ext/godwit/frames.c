@@ -85,7 +85,7 @@ static int frames_read_to_end(gw_buffered_t *buffered, void *zmq) {
 }
 
 /* Receives the rest of a message before a disconnect; returns an errno. A read of ZMQ_EVENTS makes
- * these types receive a first frame, and libzmq aborts if the connection ends before the others. */
+ * these types receive a first frame; libzmq aborts if the connection ends before the other ones. */
 int gw_buffered_read_ahead(gw_buffered_t *buffered, void *zmq, int type) {
     if (type != ZMQ_ROUTER && type != ZMQ_REP && type != ZMQ_SUB && type != ZMQ_XSUB) return 0;
     int error = 0;

@@ -28,8 +28,8 @@ static VALUE godwit_curve_keypair(VALUE self, VALUE given) {
 }
 
 /* connection(descriptor) => [own address, the peer's, struct tcp_info or nil], as bytes; nil: the
- * descriptor is no connected socket. libzmq may close the descriptor meanwhile, for which Ruby's
- * Socket would abort the process. */
+ * descriptor is no connected socket. libzmq may close the descriptor at any time; a Socket of Ruby
+ * over such a descriptor would abort the process. */
 static VALUE godwit_connection(VALUE self, VALUE descriptor) {
     int fd = NUM2INT(descriptor);
     struct sockaddr_storage own, peer;
@@ -42,8 +42,8 @@ static VALUE godwit_connection(VALUE self, VALUE descriptor) {
             rb_str_new((char *)&peer, peer_size), tcp ? rb_str_new((char *)&facts, size) : Qnil);
 }
 
-/* swap(object, :@variable, known, next) => whether the variable was `known`; then it is `next`. No
- * other thread runs in between. */
+/* swap(object, :@variable, known, next): sets the variable to `next` if its value is `known`, and
+ * returns whether it was. No other thread runs in between. */
 static VALUE godwit_swap(VALUE self, VALUE object, VALUE variable, VALUE known, VALUE next) {
     ID name = rb_sym2id(variable);
     if (rb_ivar_get(object, name) != known) return Qfalse;

@@ -1,6 +1,6 @@
 /* Connections over inproc to names that are not bound yet: libzmq may abort when such a name is
- * bound. So each one gets its own endpoint, which Godwit binds for a moment to complete or to end
- * it. The context's lock guards them; gw_ functions lock it, the others need it locked. */
+ * bound. So each connection gets its own endpoint, which Godwit binds briefly to complete or to end
+ * the connection. Functions gw_… acquire the context's lock; the others need it locked. */
 #include "core.h"
 #include <fcntl.h>
 #include <stdio.h>
@@ -25,21 +25,21 @@ const char *gw_inproc_name(const char *endpoint) {
     return strstr(endpoint + sizeof ALIAS - 1, INPROC);
 }
 
-/* The context's own socket, which ends connections: a DEALER accepts every type. */
+/* The context's own socket, which ends connections: a DEALER accepts peers of every type. */
 static void *inproc_closer(gw_context_t *context) {
     if (!context->closer) context->closer = gw_zmq_open(context, ZMQ_DEALER, 0);
     return context->closer;
 }
 
-/* Binds and unbinds the endpoint; accepted connections stay. -1 with errno set. */
+/* Binds and unbinds the endpoint; accepted connections stay open. Returns 0, or -1 and errno. */
 static int inproc_touch(void *zmq, const char *endpoint) {
     int rc = zmq_bind(zmq, endpoint);
     if (rc == 0) zmq_unbind(zmq, endpoint);
     return rc;
 }
 
-/* Returns 0 if the user's name is free, else -1 with errno EADDRINUSE or another. libzmq aborts
- * when a client comes while the ZAP name has another type than an authenticator's. */
+/* Returns 0 if the user's name is free, else -1 with errno EADDRINUSE or another. libzmq aborts if
+ * a client connects while the ZAP name is bound by a DEALER; it accepts a ROUTER. */
 static int inproc_touch_name(gw_context_t *context, const char *name) {
     if (strcmp(name, ZAP) != 0) return inproc_touch(context->closer, name);
     void *router = gw_zmq_open(context, ZMQ_ROUTER, 0);
@@ -50,7 +50,7 @@ static int inproc_touch_name(gw_context_t *context, const char *name) {
     return rc;
 }
 
-/* Drops messages to the closer, and lets it confirm that connections have ended. */
+/* Drops messages to the closer, and makes the closer confirm that connections have ended. */
 static void inproc_drain(void *zmq) {
     zmq_msg_t message;
     zmq_msg_init(&message);
@@ -86,8 +86,8 @@ static void inproc_sweep(gw_context_t *context) {
     }
 }
 
-/* Returns whether a socket that binds may accept the connection. libzmq aborts where a PAIR refuses
- * a second connection or another type, and where an XPUB has a welcome message for a closed
+/* Returns whether a socket that binds the name may accept the connection. libzmq aborts when a PAIR
+ * refuses a second connection or another type, and when an XPUB sends a welcome message to a closed
  * socket. */
 static bool inproc_accepts(int type, const early_t *early, int joined) {
     if (type == GW_CHANNEL) return joined == 0;
@@ -121,8 +121,8 @@ static int inproc_bind(gw_inproc_end_t end, const char *endpoint) {
     gw_context_t *context = end.context;
     gw_spin_lock(&context->lock);
     inproc_sweep(context);
-    /* A name in use may become free at any time, so inproc_touch_name alone decides. The name is
-     * bound last, for ZMQ_LAST_ENDPOINT. */
+    /* Another socket may unbind the name at any time, so inproc_touch_name alone decides whether it
+     * is free. The bind of the name comes last, so that ZMQ_LAST_ENDPOINT reports this name. */
     bool awaited = inproc_awaited(context, endpoint);
     int rc = awaited ? inproc_touch_name(context, endpoint) : 0;
     if (rc == 0 && awaited) inproc_join_all(end, endpoint);
@@ -136,7 +136,7 @@ static int inproc_bind(gw_inproc_end_t end, const char *endpoint) {
 static int inproc_bind_given(void *zmq, const char *endpoint, int given) {
     int copy = fcntl(given, F_DUPFD_CLOEXEC, 0);
     if (copy < 0) return -1;
-    /* Two sockets may accept from one descriptor. */
+    /* Non-blocking: another socket may accept the connection that libzmq tries to accept. */
     fcntl(copy, F_SETFL, fcntl(copy, F_GETFL) | O_NONBLOCK);
     gw_zmq_set(zmq, ZMQ_USE_FD, &copy, sizeof copy);
     int rc = zmq_bind(zmq, endpoint), error = errno;
@@ -234,7 +234,7 @@ int gw_endpoint_disconnect(gw_inproc_end_t end, gw_buffered_t *buffered, const c
                                : zmq_disconnect(end.zmq, endpoint);
 }
 
-/* Runs before zmq_close(end.zmq): connections with unsent messages stay for the linger in ms. */
+/* Runs before zmq_close(end.zmq). Connections to unbound names stay open for `linger` ms. */
 void gw_inproc_close(gw_inproc_end_t end, int linger) {
     gw_context_t *context = end.context;
     gw_spin_lock(&context->lock);
@@ -254,8 +254,8 @@ void gw_inproc_close(gw_inproc_end_t end, int linger) {
     gw_spin_unlock(&context->lock);
 }
 
-/* Ends the early connections: zmq_ctx_term would make a socket for each connection, and abort
- * without a descriptor. */
+/* Ends the early connections. zmq_ctx_term would make a socket for each connection, and abort if no
+ * descriptor is free. */
 void gw_inproc_terminate(gw_context_t *context) {
     while (context->early) {
         if (!context->early->joined) inproc_end_early(context, context->early, NULL);

@@ -65,12 +65,12 @@ typedef struct {
 
 typedef struct {
     gw_writer_t *writers; /* owned; `count` writers */
-    uint32_t *buckets;    /* owned; `mask` + 1, a power of two: the first writer of each */
+    uint32_t *buckets;    /* owned; index of each bucket's first writer; `mask` + 1 buckets */
     uint32_t count, most, mask, newest, oldest;
     uint64_t records, lost, late, forgotten;
 } gw_writers_t;
 
-/* Returns the number of records that the two frames hold; 0: they are no batch. */
+/* Returns the number of records in the two frames of a batch; 0: the frames are no batch. */
 int gw_packing_count(const char *mark, size_t mark_size, const char *data, size_t size);
 /* Reads the record at the offset, and advances the offset. */
 bool gw_packing_next(const char *data, size_t size, size_t *offset, gw_packed_t *record);
@@ -78,11 +78,11 @@ bool gw_packing_next(const char *data, size_t size, size_t *offset, gw_packed_t 
 VALUE gw_packing_record(gw_bytes_t topic, const gw_bytes_t *header, int pieces, gw_bytes_t text);
 VALUE gw_payload(VALUE self, VALUE hash);
 bool gw_identity_parse(gw_bytes_t topic, gw_bytes_t header, gw_identity_t *identity);
-/* Reads the identity of a Header. Returns false if its values are beyond those of an identity.
+/* Reads the identity of a Header. Returns false if a value does not fit into an identity.
  * Needs the GVL. */
 bool gw_identity_of(gw_bytes_t topic, VALUE header, gw_identity_t *identity);
 int gw_line_level(gw_bytes_t line);
-/* Returns false without memory; gw_writers_free frees what there is. */
+/* Returns false if there is no memory; gw_writers_free then frees what was allocated. */
 bool gw_writers_open(gw_writers_t *table, uint32_t most);
 void gw_writers_free(gw_writers_t *table);
 size_t gw_writers_size(const gw_writers_t *table);

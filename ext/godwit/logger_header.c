@@ -106,8 +106,8 @@ static bool header_cut_key(gw_bytes_t *text, const char *key, size_t size) {
 
 #define CUT_KEY(text, key) header_cut_key(text, key, sizeof key - 1)
 
-/* Sets the bit of the number or id that the member of a JSON object has, or clears it if the value
- * is invalid: of equal keys the last counts. */
+/* Reads one member of a JSON object. Sets the bit of its key in `found`, or clears the bit if the
+ * value is invalid. So the last of several equal keys decides. */
 static void header_read_member(gw_bytes_t text, gw_identity_t *identity, unsigned *found) {
     unsigned bit = 0;
     bool valid = false;

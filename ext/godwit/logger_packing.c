@@ -70,8 +70,8 @@ VALUE gw_packing_record(gw_bytes_t topic, const gw_bytes_t *pieces, int count, g
     return packed;
 }
 
-/* join(records, from, most) => [batch of at most so many bytes, but at least one record; how many
- * records it has]; stops at an entry that is no String */
+/* join(records, from, most) => [batch, the number of its records]. The batch has at most `most`
+ * bytes, but at least one record, and ends before an entry that is no String. */
 static VALUE packing_join(VALUE self, VALUE records, VALUE from, VALUE most) {
     long first = NUM2LONG(from), last = first;
     size_t bytes = 0, limit = NUM2SIZET(most);

@@ -81,8 +81,8 @@ static int payload_put_pair(VALUE key, VALUE value, VALUE argument) {
     return put ? ST_CONTINUE : ST_STOP;
 }
 
-/* payload(hash) => `,"payload":` and the Hash in JSON; nil: Ruby must make it, since it is long or
- * has other values than numbers, texts, true, false and nil */
+/* payload(hash) => `,"payload":` and the Hash in JSON; nil: Ruby must make the JSON, since the Hash
+ * is long or has other values than numbers, texts, true, false and nil */
 VALUE gw_payload(VALUE self, VALUE hash) {
     field_t field = {.size = 0};
     if (!RB_TYPE_P(hash, T_HASH) || RBASIC_CLASS(hash) != rb_cHash) return Qnil;

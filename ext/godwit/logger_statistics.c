@@ -14,7 +14,7 @@ typedef struct {
     gw_observer_t observer; /* must be first: the proxy casts the pointer */
     pthread_mutex_t mutex;
     gw_writers_t table;
-    slot_t *slots; /* owned: a ring of `most`, the oldest at `first_slot` */
+    slot_t *slots; /* owned: a ring of `most` messages, the oldest at `first_slot` */
     char *arena;   /* owned: a ring of bytes, written at `end` */
     size_t most, first_slot, stored, arena_size, end;
     uint64_t messages, bytes, plain, foreign, levels[GW_LOG_LEVELS];
@@ -71,8 +71,8 @@ static void statistics_drop_first(statistics_t *statistics) {
     statistics->stored--;
 }
 
-/* Messages follow one another in the arena; the oldest stands behind the newest and makes room for
- * it. A message above a quarter of the arena is not stored. Needs the mutex. */
+/* Stores the message behind the newest one in the arena. The oldest messages are dropped for room.
+ * A message above a quarter of the arena is not stored. Needs the mutex. */
 static void statistics_store(
         statistics_t *statistics, const gw_bytes_t *frames, int count, size_t bytes) {
     uint32_t header[1 + GW_LOG_FRAMES];
@@ -165,11 +165,11 @@ static VALUE statistics_open(VALUE self, VALUE most, VALUE bytes, VALUE writers)
     uint32_t most_writers = NUM2UINT(writers);
     if (statistics->open) rb_raise(rb_eRuntimeError, "these statistics are open already");
     statistics->slots = messages ? calloc(messages, sizeof *statistics->slots) : NULL;
-    statistics->arena = size ? malloc(size) : NULL; /* pages cost nothing until written */
+    statistics->arena = size ? malloc(size) : NULL; /* a page uses memory once it is written */
     if ((messages && !statistics->slots) || (size && !statistics->arena) ||
             !gw_writers_open(&statistics->table, most_writers) ||
             pthread_mutex_init(&statistics->mutex, NULL) != 0)
-        rb_memerror(); /* the collector frees what there is */
+        rb_memerror(); /* the garbage collector frees what was allocated */
     statistics->most = messages;
     statistics->arena_size = size;
     statistics->observer.generation = atomic_load(&gw_generation);

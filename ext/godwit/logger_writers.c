@@ -1,6 +1,6 @@
-/* The writers of a broadcaster's records: a hash table, in the order of their last record, with the
- * gaps in each writer's sequence numbers. The caller holds the statistics' mutex. No
- * function needs the GVL. */
+/* The writers of a broadcaster's records: a hash table, and a list in the order of their last
+ * records. Each writer has the gaps in its sequence numbers. The caller has locked the mutex of the
+ * statistics. No function needs the GVL. */
 #include "logger.h"
 #include <stdlib.h>
 
@@ -8,7 +8,7 @@ bool gw_writers_open(gw_writers_t *table, uint32_t most) {
     uint32_t buckets = 2;
     while (buckets / 2 < most) buckets *= 2;
     *table = (gw_writers_t){
-            .writers = malloc(most * sizeof(gw_writer_t)), /* pages cost nothing until written */
+            .writers = malloc(most * sizeof(gw_writer_t)), /* a page uses memory once written */
             .buckets = malloc(buckets * sizeof(uint32_t)),
             .most = most,
             .mask = buckets - 1,
@@ -29,7 +29,7 @@ size_t gw_writers_size(const gw_writers_t *table) {
     return table->count * sizeof(gw_writer_t) + ((size_t)table->mask + 1) * sizeof(uint32_t);
 }
 
-/* Ruby's hash function has a random seed, so that a sender cannot aim at one bucket. */
+/* Ruby's hash function has a random seed, so a sender cannot choose ids that share one bucket. */
 static uint32_t *writers_bucket(gw_writers_t *table, const unsigned char *id) {
     return &table->buckets[rb_memhash(id, GW_LOG_ID_BYTES) & table->mask];
 }
@@ -51,7 +51,7 @@ static void writers_link_newest(gw_writers_t *table, uint32_t index) {
     table->newest = index;
 }
 
-/* Removes the writer with the oldest last record; the totals keep its numbers. */
+/* Removes the writer whose last record is the oldest; the totals still include its records. */
 static uint32_t writers_forget_oldest(gw_writers_t *table) {
     uint32_t index = table->oldest, *at = writers_bucket(table, table->writers[index].id);
     while (*at != index) at = &table->writers[*at].chain;
@@ -67,7 +67,7 @@ static uint8_t writers_copy_name(char *to, gw_bytes_t from) {
     return size;
 }
 
-/* Returns the writer of this record, which is now the newest. */
+/* Returns the writer of this record, and makes it the newest writer. */
 static gw_writer_t *writers_find(gw_writers_t *table, const gw_identity_t *identity) {
     uint32_t index = *writers_bucket(table, identity->id);
     while (index != GW_NO_WRITER &&
@@ -119,7 +119,7 @@ static bool writers_fill_gap(gw_writer_t *writer, uint64_t number) {
     } else {
         uint64_t first = gap->first;
         gap->first = number + 1;
-        /* Without room for another gap, the first half of this gap is forgotten. */
+        /* Without room for another gap, the numbers before `number` in this gap are forgotten. */
         if (number == first || writer->gap_count == GW_LOG_GAPS) return true;
         memmove(gap + 1, gap, (writer->gap_count - at) * sizeof *gap);
         *gap = (gw_gap_t){first, number - 1};

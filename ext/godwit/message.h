@@ -4,8 +4,8 @@
 
 #include "frame.h"
 
-/* Returns the socket if it may move a message at once and no other work is due: the fast path. NULL
- * sends the caller to the slow path, also for a form after `last`. */
+/* Returns the socket if a call may send or receive on it without other work first. NULL: the caller
+ * needs the slow path, also because the form of the socket's messages comes after `last`. */
 static inline gw_socket_t *gw_fast_socket(VALUE self, gw_form_t last) {
     if (RB_UNLIKELY(!RB_TYPE_P(self, T_DATA) || !RTYPEDDATA_P(self))) return NULL;
     if (RB_UNLIKELY(RTYPEDDATA_TYPE(self) != &gw_socket_type)) return NULL;
@@ -19,8 +19,8 @@ static inline gw_socket_t *gw_fast_socket(VALUE self, gw_form_t last) {
     return socket;
 }
 
-/* Begins every send and receive: other fibers run, the count of peers ends, and so does the
- * diagnosis of a slow wait, unless that wait timed out. */
+/* Begins every send and receive: lets other fibers run, ends the count of peers, and ends the
+ * diagnosis of a slow wait unless that wait has timed out. */
 static inline void gw_begin(gw_call_t *call) {
     gw_yield_fiber(call);
     if (RB_UNLIKELY(call->socket->peers != NULL)) gw_monitor_stop_counting(call->socket);

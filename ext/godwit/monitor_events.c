@@ -1,6 +1,6 @@
 /* A socket's events, and the queues of its Monitors. libzmq's I/O threads block when the monitor's
- * PAIR is full, so the PAIR has no receive limit, and waits and calls of the socket drain it (law
- * 12, ADR 11). Every function needs the GVL. */
+ * PAIR is full, so the PAIR has no receive limit, and waits and calls of the socket drain the PAIR
+ * (ADR 11). Every function needs the GVL. */
 #include "wait.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,10 +8,10 @@
 struct gw_monitor {
     void *pair;               /* owned */
     int fd;                   /* borrowed from libzmq: the pair's ZMQ_FD */
-    gw_listener_t *listeners; /* borrowed: each unlinks itself before it is freed */
+    gw_listener_t *listeners; /* borrowed: a listener unlinks itself before it is freed */
     uint64_t events;          /* events that libzmq reports */
     int64_t drained;          /* ms: when the pair was last drained */
-    bool moving;              /* a move to another libzmq socket is under way: the listeners stay */
+    bool moving;              /* the monitor changes to another libzmq socket, with its listeners */
     bool ended;
 };
 
@@ -67,7 +67,7 @@ static uint64_t monitor_events_number(zmq_msg_t *frame) {
     return value;
 }
 
-/* Receives one event; libzmq has all its frames with the first. Returns an errno. */
+/* Receives one event, whose frames libzmq delivers together. Returns an errno. */
 static int monitor_events_receive_event(gw_socket_t *socket, void *pair) {
     gw_event_t event = {.next = NULL};
     zmq_msg_t frame, last;
@@ -184,7 +184,7 @@ int gw_monitor_listen(gw_socket_t *socket, uint64_t events) {
     int error = monitor_events_start(socket, &wider);
     if (error) return error;
     void *before = monitor->pair;
-    /* The listeners get the earlier events first. */
+    /* The listeners get the events of the former PAIR before those of the new one. */
     monitor_events_drain_pair(socket, before, &error);
     *monitor = wider;
     gw_wake_monitor_waiters(socket); /* the waiters' descriptor is about to be closed */
@@ -207,8 +207,8 @@ static void monitor_events_discard(gw_socket_t *socket) {
     free(monitor);
 }
 
-/* Ends libzmq's monitor with the last listener. Neither that end nor zmq_close of the PAIR
- * waits. */
+/* Ends libzmq's monitor once no Monitor and no peer count uses it. Neither this call nor zmq_close
+ * of the PAIR waits. */
 static void monitor_events_end_unused(gw_socket_t *socket) {
     struct gw_monitor *monitor = socket->monitor;
     if (!monitor || monitor->ended || monitor->listeners || socket->peers ||
@@ -223,7 +223,7 @@ static void monitor_events_end_unused(gw_socket_t *socket) {
 int gw_monitor_count_peers(gw_socket_t *socket, const char *endpoint) {
     if (gw_inproc(endpoint)) return 0; /* libzmq's monitor reports no peers over inproc */
     if (!socket->counting || socket->peers || socket->publisher) return 0;
-    socket->counting = false; /* a socket counts once */
+    socket->counting = false; /* a socket starts the count of its peers only once */
     struct gw_peers *peers = gw_peers_new(zmq_ctx_get(socket->context->zmq, ZMQ_IO_THREADS) != 1);
     int error = peers ? gw_monitor_listen(socket, GW_PEER_EVENTS) : ENOMEM;
     if (error) gw_peers_free(peers);
@@ -267,8 +267,8 @@ void gw_monitor_free(gw_socket_t *socket) {
     monitor_events_discard(socket);
 }
 
-/* The new libzmq socket has no endpoint yet, so no event is lost. Without a descriptor for it the
- * monitor ends. */
+/* The new libzmq socket has no endpoint yet, so no event is lost. If no descriptor is free for its
+ * PAIR, the monitor ends. */
 void gw_monitor_move(gw_socket_t *socket, void *before) {
     struct gw_monitor *monitor = socket->monitor;
     if (!monitor) return;

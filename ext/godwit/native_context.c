@@ -89,7 +89,7 @@ void gw_context_close(gw_context_t *context, const void *vm) {
     pthread_attr_init(&attributes);
     pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
     sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before); /* Ruby's threads handle the signals */
+    pthread_sigmask(SIG_SETMASK, &all, &before); /* the reaper gets no signals, Ruby's threads do */
     int error = pthread_create(&thread, &attributes, native_context_terminate, context);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     pthread_attr_destroy(&attributes);
@@ -141,7 +141,7 @@ bool gw_contexts_await(const void *vm, int64_t start, int64_t most) {
     int64_t ms = INT64_MAX;
     gw_spin_lock(&contexts_lock);
     for (context = contexts; context; context = context->next) {
-        if (atomic_load(&context->opens) != 0) continue; /* an open context has no reaper */
+        if (atomic_load(&context->opens) != 0) continue; /* open: no thread is ending the context */
         if (vm && atomic_load(&context->closed_by) != vm) continue;
         int longest = atomic_load(&context->longest_linger);
         if (longest == GW_FOREVER) longest = atomic_load(&context->exit_linger);

@@ -21,7 +21,7 @@ static kind_t options_kind(VALUE id, size_t *max) {
 }
 
 static VALUE options_get_bytes(VALUE self, gw_socket_t *socket, int id, kind_t kind, size_t max) {
-    char buffer[4096]; /* more than any option of libzmq returns */
+    char buffer[4096]; /* bytes, more than any option of libzmq returns */
     size_t size = max && max < sizeof buffer ? max : sizeof buffer;
     int error = gw_socket_get(socket, id, buffer, &size);
     if (error) gw_raise(error, "get", self, Qnil);
@@ -30,7 +30,7 @@ static VALUE options_get_bytes(VALUE self, gw_socket_t *socket, int id, kind_t k
     return rb_str_new(buffer, size);
 }
 
-/* A PUB is never readable: its XPUB receives subscriptions. */
+/* A PUB is never readable: all messages that its XPUB receives are subscriptions. */
 static VALUE options_get_events(VALUE self, gw_socket_t *socket) {
     int events = gw_socket_events(socket);
     if (events < 0) gw_raise(errno, "get", self, Qnil);
@@ -73,8 +73,8 @@ static VALUE options_set(VALUE self, VALUE option, VALUE value) {
         data = NIL_P(value) ? NULL : RSTRING_PTR(StringValue(value));
         size = NIL_P(value) ? 0 : (size_t)RSTRING_LEN(value);
     }
-    /* libzmq would change pipes that its I/O thread may be ending. A negative high-water mark goes
-     * on to libzmq, which refuses it. */
+    /* Once the socket has pipes, libzmq would apply the mark to pipes that its I/O thread may be
+     * ending. libzmq itself refuses a negative mark. */
     bool mark = id == ZMQ_SNDHWM || id == ZMQ_RCVHWM;
     if (mark && socket->attached && number.i >= 0) gw_raise_named("StateError", "set", self);
     int error = gw_socket_set(socket, id, data, size);

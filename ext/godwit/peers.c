@@ -1,6 +1,6 @@
 /* Counts the peers of a socket by the events of libzmq's monitor, for wait_connected. PeerCounter
  * (Ruby) has the same algorithm. Here no Ruby method may run: events are read during other calls,
- * where a method could raise or let another thread in. Needs the GVL. */
+ * where a method could raise or let another thread run. Needs the GVL. */
 #include "wait.h"
 #include <stdlib.h>
 
@@ -17,7 +17,7 @@ struct gw_peers {
     long established;
     long successes, failures; /* handshakes of all connections until now */
     long failing;             /* failed connections whose disconnection was not reported yet */
-    long doubtful;            /* disconnections counted as failures that may have been of peers */
+    long doubtful;            /* disconnections counted as failed ones, though perhaps of peers */
     bool unordered;
 };
 
@@ -66,9 +66,9 @@ static void peers_opened(struct gw_peers *peers, int fd) {
                         .fd = fd, .successes = peers->successes, .failures = peers->failures});
 }
 
-/* libzmq does not say whose handshake succeeded or failed, only whose connection ended: a
- * connection that may have failed counts as a failed one while one is still to end. One case stays
- * unknown: a connection whose handshake ends without an event counts as a disconnected peer. */
+/* libzmq reports which connection ended, but not which handshake succeeded or failed. So a
+ * connection that may have failed counts as a failed one while `failing` is above 0. A connection
+ * whose handshake ended without an event counts as a disconnected peer. */
 static void peers_closed(struct gw_peers *peers, int fd) {
     connection_t *found = peers_find(peers, fd, false),
                  connection = {.fd = fd, .gone = true, .successes = -1, .failures = -1};

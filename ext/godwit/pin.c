@@ -100,9 +100,9 @@ static void pin_sweep(void) {
     atomic_flag_clear_explicit(&sweeping, memory_order_release);
 }
 
-/* Returns whether the bytes of a String stay in place while the String lives and is not moved. They
- * stay if it is frozen, and the bytes are in memory of its own or of another frozen String, which
- * it references. */
+/* Returns whether the address of a String's bytes cannot change while the String lives and is not
+ * moved. The address is fixed if the String is frozen, and the bytes are in a heap block of the
+ * String or of another frozen String that it references. */
 bool gw_can_pin(VALUE string) {
     if (!OBJ_FROZEN(string) || !FL_TEST_RAW(string, RSTRING_NOEMBED)) return false;
     if (!FL_TEST_RAW(string, ELTS_SHARED)) return true;
@@ -152,8 +152,8 @@ int gw_pin_watch(gw_pin_t *pin, gw_tracker_t *tracker) {
 
 /* ---- the registry, an object that marks the pinned Strings ---- */
 
-/* Marks the pinned Strings: libzmq has their addresses, so none may move. Done pins stay until the
- * sweep, since a verifying mark may come at any time. */
+/* Marks the pinned Strings: libzmq has their addresses, so none may move. Only the sweep unlinks
+ * done pins, since Ruby may call this function at any time to verify the heap. */
 static void pin_registry_mark(void *unused) {
     for (gw_pin_t *pin = atomic_load(&pins); pin; pin = pin->next) {
         if (!pin_is_done(pin)) rb_gc_mark(pin->string);
@@ -168,8 +168,7 @@ static size_t pin_registry_size(const void *unused) {
 
 static const rb_data_type_t registry_type = {
         .wrap_struct_name = "Godwit pins",
-        /* The type needs no free, since the registry lives as long as the process and moves
-         * nothing. */
+        /* No free: the registry lives as long as the process. No compact: the mark pins Strings. */
         .function = {.dmark = pin_registry_mark, .dsize = pin_registry_size},
 };
 

@@ -1,6 +1,6 @@
 /* Godwit::Poller: waits for several sockets and IOs (ADR 13); gw_wait_poller in wait.c waits. Every
- * function needs the GVL. No Ruby code runs between the check for ready members and the wait, so
- * none becomes ready unnoticed. */
+ * function needs the GVL. No Ruby code runs between the check for ready members and the wait, so no
+ * member becomes ready unnoticed. */
 #include "proxy.h"
 #include <fcntl.h>
 #include <poll.h>
@@ -35,7 +35,7 @@ static void poller_compact(void *pointer) {
     gw_wait_queue_compact(&poller->queue);
 }
 
-/* A forked child closes the epoll descriptor too: its copy is its own. */
+/* A forked child closes the epoll descriptor too, since the child has its own copy. */
 static void poller_free(void *pointer) {
     gw_poller_t *poller = pointer;
     gw_watches_free(poller);
@@ -236,7 +236,7 @@ static VALUE poller_remove(VALUE self, VALUE object) {
     } else {
         poller->ios--;
         VALUE io = watch->events & WRITABLE ? rb_io_get_write_io(watch->io) : watch->io;
-        /* The number of a closed IO may belong to another file now. */
+        /* The descriptor number of a closed IO may belong to another file now. */
         if (poller_descriptor(io) == watch->fd) gw_watch_detach(watch);
     }
     gw_watch_unlink(watch);
@@ -256,7 +256,7 @@ static VALUE poller_members(VALUE self, VALUE operation) {
 
 static int poller_poll_socket(VALUE self, gw_watch_t *watch) {
     gw_socket_t *socket = watch->socket;
-    /* Only the proxy may poll the socket. When the proxy releases it, the watch is due again. */
+    /* Only the proxy may poll the socket. The release from the proxy makes the watch due again. */
     if (socket && socket->state == GW_IN_PROXY) return 0;
     if (!socket || socket->state != GW_OPEN) poller_raise_closed(watch->object, "wait");
     /* A reopen of the socket may have failed to attach the watch. */
@@ -264,7 +264,7 @@ static int poller_poll_socket(VALUE self, gw_watch_t *watch) {
     if (error) gw_raise(error, "wait", self, Qnil);
     int events = gw_socket_events(socket);
     if (events < 0) gw_raise(errno, "wait", watch->object, Qnil);
-    return events & watch->events; /* Ruby registers no PUB for reading */
+    return events & watch->events; /* a PUB is never registered for reading */
 }
 
 static bool poller_buffered(VALUE io) {
@@ -288,7 +288,7 @@ static int poller_poll_io(gw_watch_t *watch) {
     return ready;
 }
 
-/* Returns [object, events, object, events…] of the ready members, which stay due; nil: none. */
+/* Returns [object, events, object, events…] of the ready members, which remain due; nil: none. */
 static VALUE poller_poll_due(VALUE self, gw_poller_t *poller) {
     VALUE ready = Qnil;
     gw_watch_t *next;
@@ -306,8 +306,8 @@ static VALUE poller_poll_due(VALUE self, gw_poller_t *poller) {
     return ready;
 }
 
-/* Makes the IOs due that no descriptor reports: closed ones, and those with bytes that ungetbyte
- * put back. */
+/* Makes IOs due that epoll does not report: closed IOs, and IOs with bytes in Ruby's buffer, which
+ * IO#ungetbyte may have put there. */
 static void poller_check_ios(gw_poller_t *poller) {
     for (long i = 0, remaining = poller->ios; remaining > 0; i++) {
         gw_watch_t *watch = poller->watches[i];

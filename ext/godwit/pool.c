@@ -8,10 +8,10 @@ enum {
     INLINE = 33, /* bytes that fit into zmq_msg_t itself */
     LARGEST = 1024,
     SLAB = 16 * 1024,
-    SPARE = 64,       /* free slabs; more are given back to malloc */
-    MAX = 1024,       /* slabs; a single unsent message occupies a whole slab */
-    FREED = 31 << 20, /* glibc counts blocks of less than 32 MiB */
-    OPEN = 1 << 30,   /* references of the current slab besides its messages */
+    SPARE = 64,       /* most returned slabs; further ones are freed */
+    MAX = 1024,       /* most slabs; a single unsent message occupies a whole slab */
+    FREED = 31 << 20, /* bytes; only blocks below 32 MiB change glibc's threshold */
+    OPEN = 1 << 30,   /* first value of `refs`, so that messages cannot free the current slab */
 };
 
 typedef struct slab {
@@ -87,7 +87,7 @@ static char *pool_cut(size_t size, slab_t **from) {
 }
 
 /* glibc returns memory to the system once more is free than twice the largest mapped block that was
- * freed, and the first write to a new page is slow. So one large block is freed here, untouched. */
+ * freed, and the first write to a new page is slow. So this function frees one large block. */
 void gw_raise_trim_threshold(void) {
     static atomic_flag raised = ATOMIC_FLAG_INIT;
     if (atomic_flag_test_and_set_explicit(&raised, memory_order_relaxed)) return;

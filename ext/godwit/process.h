@@ -32,7 +32,7 @@ void gw_init_error(void);
 
 /* ---- draft_symbols.c: libzmq's draft functions, found at run time ---- */
 
-/* If `available` is false, the functions of the first group may be NULL. */
+/* If `available` is false, the functions before connect_peer may be NULL. */
 typedef struct {
     bool available;
     int (*join)(void *, const char *);
@@ -45,7 +45,7 @@ typedef struct {
     int (*poller_destroy)(void **);
     int (*poller_add)(void *, void *, void *, short);
     int (*poller_fd)(void *, int *);
-    /* NULL where this libzmq lacks the function */
+    /* Each of the functions below is NULL if this libzmq lacks it. */
     uint32_t (*connect_peer)(void *, const char *);
     int (*ctx_set_ext)(void *, int, const void *, size_t);
     int (*socket_monitor_versioned)(void *, const char *, uint64_t, int, int);

@@ -94,7 +94,7 @@ static VALUE proxy_open(VALUE self, VALUE front, VALUE back, VALUE capture) {
                 proxy_sends(proxy->native[direction->to]) && !(i == 1 && front == back);
     }
     if (front == back) {
-        proxy->native[GW_BACK] = NULL; /* the two ends are one socket, which the loop polls once */
+        proxy->native[GW_BACK] = NULL; /* both sides are one socket, which the loop polls once */
         proxy->directions[0].to = GW_FRONT;
     }
     proxy->generation = atomic_load(&gw_generation);
@@ -118,8 +118,8 @@ static VALUE proxy_observe(VALUE self, VALUE observer) {
     return self;
 }
 
-/* _bound(bytes of large frames in the back end's queues): the proxy drops a message beyond that
- * number; raises while the proxy runs */
+/* _bound(most bytes of large frames in the back end's queues): the proxy drops messages that exceed
+ * the limit; raises while the proxy runs */
 static VALUE proxy_bound(VALUE self, VALUE bytes) {
     gw_proxy_t *proxy = proxy_get(self, "proxy");
     size_t most = NUM2SIZET(bytes);
@@ -153,7 +153,7 @@ static VALUE proxy_acquire(VALUE self) {
         if (gw_socket_get(socket, ZMQ_LINGER, &socket->proxy_linger, &size))
             socket->proxy_linger = 0;
         socket->state = GW_IN_PROXY;
-        socket->sent_before--; /* makes the socket count as one that has sent */
+        socket->sent_before--; /* gw_sent is then above 0: the loop may send on the socket */
         socket->proxy = &proxy->control;
     }
     atomic_fetch_and(&proxy->control.bits, GW_PROXY_PAUSE);
@@ -161,8 +161,8 @@ static VALUE proxy_acquire(VALUE self) {
     return Qtrue;
 }
 
-/* _release: ends the claim, and releases the sockets that were closed meanwhile. A second call does
- * nothing. */
+/* _release: ends the claim, and releases the sockets that were closed while the proxy ran. A second
+ * call does nothing. */
 static VALUE proxy_release(VALUE self) {
     gw_proxy_t *proxy = rb_check_typeddata(self, &proxy_type);
     if (!proxy->running || gw_forked(proxy->generation)) return Qnil;
@@ -172,7 +172,7 @@ static VALUE proxy_release(VALUE self) {
         if (!socket) continue;
         socket->proxy = NULL;
         if (socket->state == GW_IN_PROXY) socket->state = GW_OPEN;
-        gw_wake_all(socket); /* the pollers did not poll the socket during the proxy */
+        gw_wake_all(socket); /* pollers did not poll the socket while the proxy ran */
         if (socket->state != GW_CLOSING) continue;
         gw_monitor_end(socket); /* wakes the waiters; the last waiter releases the socket */
         gw_wake_monitor_waiters(socket);
@@ -231,7 +231,8 @@ static VALUE proxy_waiters(VALUE self) {
     return INT2FIX(atomic_load(&proxy->asleep));
 }
 
-/* _counters => received, its bytes, sent and its bytes of each side; then dropped */
+/* _counters => of each side: messages received, their bytes, messages sent, their bytes; at the end
+ * the number of dropped messages */
 static VALUE proxy_counters(VALUE self) {
     gw_proxy_t *proxy = proxy_get(self, "statistics");
     VALUE counters = rb_ary_new_capa(4 * GW_SIDES + 1);

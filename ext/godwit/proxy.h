@@ -4,14 +4,13 @@
 
 #include "message.h"
 
-/* ---- proxy_loop.c: moves messages without the GVL ---- */
+/* ---- proxy_loop.c: receives and sends messages without the GVL ---- */
 
 /* The functions that a proxy calls for each message that it has received, without the GVL. */
 typedef struct gw_observer {
     /* NULL: the observer is not open */
     void (*observe)(struct gw_observer *observer, zmq_msg_t *frames, int count, size_t bytes);
-    /* Returns the number of messages that the proxy makes of this one; 0: the message is no
-     * batch. */
+    /* Returns the number of messages in a batch; 0: the message is no batch. */
     int (*count)(const zmq_msg_t *frames, int count);
     /* Makes the next message of the batch from the offset on. Returns the number of its frames; 0:
      * no memory. */
@@ -38,14 +37,14 @@ typedef struct {
     int from, to;        /* sides of the proxy */
     bool live;           /* `from` can receive and `to` can send */
     bool captured;       /* the message was copied to the capture socket */
-    bool observed;       /* the observer has seen it */
+    bool observed;       /* the observer has got the message */
     bool counted;        /* the budget counts the message's large frames */
     int count, capacity; /* frames of the message, and initialised frames */
     size_t bytes;
     zmq_msg_t *frames; /* owned */
-    zmq_msg_t batch;   /* owned while `remaining`: a message that becomes several */
+    zmq_msg_t batch;   /* owned while `remaining`: a message that contains several messages */
     size_t offset;     /* offset of the next message in `batch` */
-    int remaining;     /* messages in `batch` */
+    int remaining;     /* messages of `batch` that are still to come */
 } gw_direction_t;
 
 typedef struct gw_proxy {
@@ -75,7 +74,7 @@ void gw_init_monitor(void);
 void gw_init_proxy(void);
 void gw_init_addressed(void);
 
-/* ---- accelerators of the layers for rbczmq, the logger and the shell, beside godwit.c ---- */
+/* ---- faster versions of Ruby code, for the layer for rbczmq, the logger and the shell ---- */
 
 void gw_init_rbczmq(VALUE native);
 

@@ -1,5 +1,5 @@
-/* A proxy's loop moves messages between two sockets without the GVL and without Ruby (law 12, ADR
- * 12). It never blocks in libzmq: it sleeps only in poll, on the sockets' descriptors and its own
+/* A proxy's loop passes messages between two sockets without the GVL and without Ruby (ADR 12). The
+ * loop never blocks in libzmq: it sleeps only in poll, on the sockets' descriptors and its own
  * eventfd. Other threads set a bit of `control`, which is atomic, and signal that eventfd. */
 #include "proxy.h"
 #include <poll.h>
@@ -7,7 +7,7 @@
 
 enum { LARGE = 4096 }; /* bytes; the budget does not count smaller frames */
 
-/* A large frame in the back end's queues: libzmq frees it when the last reader has it. */
+/* A large frame in the back end's queues: libzmq frees it once no queue contains it. */
 typedef struct {
     zmq_msg_t frame;
     gw_budget_t *budget;
@@ -113,8 +113,8 @@ static void proxy_loop_free_large(void *data, void *hint) {
     free(large);
 }
 
-/* Wraps the frame into one that subtracts its bytes from the budget when libzmq frees it. Without
- * memory the frame stays uncounted. */
+/* Wraps the frame into one that subtracts its bytes from the budget when libzmq frees it. If there
+ * is no memory, the budget does not count the frame. */
 static void proxy_loop_count_frame(gw_budget_t *budget, zmq_msg_t *frame) {
     size_t size = zmq_msg_size(frame);
     large_t *large = size >= LARGE ? malloc(sizeof *large) : NULL;
@@ -130,11 +130,11 @@ static void proxy_loop_count_frame(gw_budget_t *budget, zmq_msg_t *frame) {
         return;
     zmq_msg_init(frame);
     zmq_msg_move(frame, &large->frame);
-    proxy_loop_free_large(NULL, large); /* the move has emptied its frame */
+    proxy_loop_free_large(NULL, large); /* the move has emptied large->frame */
     atomic_fetch_sub(&budget->used, size);
 }
 
-/* Counts the large frames of the message, if they fit. */
+/* Counts the large frames of the message if they fit into the budget. Returns whether they fit. */
 static bool proxy_loop_within_budget(gw_budget_t *budget, gw_direction_t *direction) {
     size_t bytes = 0;
     if (direction->counted) return true;
@@ -195,7 +195,7 @@ static int proxy_loop_turn(
     }
     if (!direction->remaining && (!direction->live || !(events[direction->from] & ZMQ_POLLIN)))
         return 0;
-    bool echoes = direction->from == direction->to; /* a REP can send once it has received */
+    bool echoes = direction->from == direction->to; /* a REP is writable only after a request */
     if (!echoes && !(events[direction->to] & ZMQ_POLLOUT)) return 0;
     if (proxy->native[GW_CAPTURE] && !(events[GW_CAPTURE] & ZMQ_POLLOUT)) return 0;
     *progress = true;
@@ -229,7 +229,7 @@ static int proxy_loop_poll_events(gw_proxy_t *proxy, int *events, bool *progress
 static bool proxy_loop_any_edge(gw_proxy_t *proxy) {
     bool any = false;
     for (int i = 0; i < GW_SIDES; i++) {
-        /* The loop does not stop at the first edge, since each poll resets one. */
+        /* The loop does not stop at the first edge: each call resets the edge of one socket. */
         if (proxy->native[i] && gw_edge_passed(proxy->native[i])) any = true;
     }
     return any;

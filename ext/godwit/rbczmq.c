@@ -1,5 +1,5 @@
-/* The layer for rbczmq, whose sockets belong to a thread: the comparison of threads in Ruby costs a
- * third of a small message (ADR 18). Every function needs the GVL. */
+/* The fast calls of the layer for rbczmq, whose sockets belong to one thread: a check of the thread
+ * in Ruby takes a third of the time of a small message (ADR 18). Every function needs the GVL. */
 #include "proxy.h"
 
 static gw_socket_t *rbczmq_socket(VALUE self, VALUE owner, gw_form_t last) {

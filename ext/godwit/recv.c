@@ -27,8 +27,8 @@ static inline size_t recv_size(VALUE frame, bool as_frames) {
     return as_frames ? gw_frame_bytes(frame) : (size_t)RSTRING_LEN(frame);
 }
 
-/* Adds the rest of a message to its first frame, and returns the bytes of the rest. libzmq has the
- * last frame before it delivers the first. */
+/* Adds the remaining frames of a message to its first frame. Returns the bytes of the added frames.
+ * libzmq has received the last frame before it delivers the first one. */
 static size_t recv_rest(gw_call_t *call, VALUE frames, bool as_frames) {
     zmq_msg_t message;
     size_t bytes = 0;
@@ -64,7 +64,7 @@ static inline VALUE recv_try(gw_call_t *call, bool as_frames) {
     gw_socket_t *socket = call->socket;
     zmq_msg_t frame;
     zmq_msg_init(&frame);
-    /* Reading the events makes libzmq forget the peer that is gone. */
+    /* A read of the events makes libzmq forget the departed peer. */
     if (RB_UNLIKELY(socket->stale_reply_pipe)) gw_socket_events(socket);
     int error = gw_receive_frame(socket, &frame);
     if (RB_UNLIKELY(error)) {
@@ -122,7 +122,7 @@ typedef struct {
     bool as_frames;
 } recv_batch_t;
 
-/* An error ends the batch without raising; the next call meets it again. */
+/* An error ends the batch but raises nothing; the next receive gets the same error and raises. */
 static VALUE recv_rest_of_batch(VALUE argument) {
     recv_batch_t *batch = (recv_batch_t *)argument;
     gw_call_t *call = batch->call;

@@ -18,7 +18,7 @@ static int send_bytes(gw_socket_t *socket, const char *data, size_t size, int fl
     return error ? error : send_hand_over(socket, &message, flags);
 }
 
-/* Makes a message of the String's own bytes if libzmq can have them in place (law 6). */
+/* Makes a message of the String's own bytes if they can be pinned, else of a copy. */
 static int send_fill_large(VALUE string, zmq_msg_t *message, gw_tracker_t *tracker) {
     gw_pin_t *pin;
     gw_raise_trim_threshold();
@@ -66,14 +66,14 @@ static int send_set_relaxed(gw_socket_t *socket, bool relaxed) {
 
 /* ---- a REQ that was cut in mid-message (ADR 3) ---- */
 
-/* Brings a bound REQ back to where a request begins; a connected REQ is recreated by send_recreate.
+/* Makes a bound REQ able to begin a request again. (send_recreate recreates a connected REQ.)
  * Returns an errno. */
 static int send_repair_request(gw_socket_t *socket) {
     int error;
     switch (socket->repair) {
     case GW_REQ_INTACT: return 0;
     case GW_REQ_CUT: return EAGAIN;
-    case GW_REQ_NEEDS_DELIMITER: /* libzmq reads the next frame as the second of a request */
+    case GW_REQ_NEEDS_DELIMITER: /* libzmq treats the next frame as the second of a request */
         error = send_bytes(socket, "", 0, ZMQ_SNDMORE);
         if (!error) socket->repair = GW_REQ_INTACT;
         return error;
@@ -82,7 +82,7 @@ static int send_repair_request(gw_socket_t *socket) {
         if (error) return error;
         socket->repair = GW_REQ_NEEDS_RELAX;
         /* fall through */
-    case GW_REQ_NEEDS_RELAX: /* libzmq waits for a reply; the caller resets the option */
+    case GW_REQ_NEEDS_RELAX: /* libzmq expects a reply; the caller resets ZMQ_REQ_RELAXED */
         return send_set_relaxed(socket, true);
     }
     return 0;
@@ -103,8 +103,8 @@ static void send_mark_sent(VALUE message) {
     for (long i = 0; i < RARRAY_LEN(message); i++) gw_outgoing_sent(RARRAY_AREF(message, i));
 }
 
-/* libzmq gives EAGAIN in mid-message when the peer vanished (gw_cut). Returns an errno: EAGAIN when
- * the call would block, with no frame sent. */
+/* Sends a whole message; returns an errno. libzmq gives EAGAIN in mid-message if the peer vanished
+ * (gw_cut). This function returns EAGAIN if it sent no frame, or if a REQ was cut. */
 static int send_try_frames(gw_socket_t *socket, VALUE message, gw_tracker_t *tracker) {
     bool single = !RB_TYPE_P(message, T_ARRAY);
     long count = single ? 1 : RARRAY_LEN(message), i;
@@ -128,7 +128,7 @@ static int send_try_frames(gw_socket_t *socket, VALUE message, gw_tracker_t *tra
         }
         if (RB_UNLIKELY(socket->repair == GW_REQ_NEEDS_RELAX)) {
             send_set_relaxed(socket, socket->relaxed);
-            /* The first frame is sent, which begins a new request. */
+            /* The first frame was sent, so libzmq has begun a new request. */
             if (i > 1 || !error) socket->repair = GW_REQ_INTACT;
         }
         if (RB_LIKELY(!error)) {
@@ -156,7 +156,7 @@ static bool send_fits(const gw_socket_t *socket, long frames) {
     }
 }
 
-/* Returns whether the message would overrun libzmq's buffer for packets. */
+/* Returns whether the message would exceed libzmq's buffer for UDP packets. */
 static bool send_too_large(const gw_socket_t *socket, VALUE message) {
     return socket->form == GW_FORM_DATAGRAM &&
             gw_outgoing_size(RARRAY_AREF(message, 1)) > GW_UDP_BYTES;
@@ -229,8 +229,7 @@ static bool send_drain_and_retry(gw_call_t *call, VALUE message) {
     return send_try(call, message);
 }
 
-/* At the high-water mark of a PUB libzmq drops the message; with xpub_no_drop the PUB waits here.
- */
+/* At its high-water mark a PUB drops messages; a PUB with xpub_no_drop waits here. */
 static bool send_waiting(gw_call_t *call, VALUE message) {
     VALUE snapshot = Qnil;
     while (!send_try(call, message) && !send_drain_and_retry(call, message)) {
@@ -243,7 +242,7 @@ static bool send_waiting(gw_call_t *call, VALUE message) {
     return true;
 }
 
-/* A PUB drains its subscriptions so often that a peer cannot fill the memory with them. */
+/* A PUB drains its subscriptions regularly, so that a peer cannot fill the memory with them. */
 static void send_begin(gw_call_t *call) {
     gw_begin(call);
     if (!call->socket->publisher) return;

@@ -1,4 +1,4 @@
-/* The hot path of Godwit::Shell::Rows, and two functions for child processes that Ruby lacks. Every
+/* Reads rows for Godwit::Shell::Rows; also two functions for child processes that Ruby lacks. Every
  * function needs the GVL. No function waits: lib/godwit/shell waits with a Poller. */
 #include "proxy.h"
 #include <sys/syscall.h>
@@ -10,7 +10,7 @@ enum { PIPE_BYTES = 65536 }; /* bytes that a pipe holds */
 enum { ROWS_START, ROWS_COUNT, ROWS_CLOSED, ROWS_REUSED };
 
 /* append_bytes(io, buffer, from) => bytes read; 0 at the end; nil: no byte is readable now. Drops
- * the bytes before `from`, and reads once. */
+ * the buffer's bytes before `from`, and reads once. */
 static VALUE rows_append(VALUE self, VALUE io, VALUE buffer, VALUE from) {
     int fd = NUM2INT(rb_funcall(io, rb_intern("fileno"), 0));
     long dropped = NUM2LONG(from), size = RSTRING_LEN(StringValue(buffer)) - dropped;
@@ -22,14 +22,14 @@ static VALUE rows_append(VALUE self, VALUE io, VALUE buffer, VALUE from) {
     rb_str_set_len(buffer, size + (got > 0 ? got : 0));
     if (got >= 0) return LONG2NUM(got);
     if (error == EAGAIN || error == EINTR) return Qnil;
-    if (error == EIO) return INT2FIX(0); /* the other side of a terminal was closed */
+    if (error == EIO) return INT2FIX(0); /* all programs have closed the terminal */
     gw_raise(error, "rows", Qnil, Qnil);
 }
 
 static VALUE rows_reuse(VALUE progress, VALUE row, const char *text, long size,
         rb_encoding *encoding) {
     if (OBJ_FROZEN(row)) RARRAY_ASET(progress, ROWS_REUSED, row = rb_str_new(NULL, 0));
-    rb_str_modify(row); /* copies of the String must not change */
+    rb_str_modify(row); /* unshares the bytes: copies of the String must not change */
     if ((long)rb_str_capacity(row) < size) rb_str_modify_expand(row, size - RSTRING_LEN(row));
     memcpy(RSTRING_PTR(row), text, (size_t)size);
     rb_str_set_len(row, size);
@@ -93,7 +93,7 @@ static VALUE rows_split(int argc, VALUE *argv, VALUE self) {
         .most = NUM2SIZET(limit), .until = NUM2LL(deadline), .encoding = rb_to_encoding(encoding),
         .start = NUM2SIZET(RARRAY_AREF(progress, ROWS_START))};
     split.from = NUM2SIZET(scanned) > split.start ? NUM2SIZET(scanned) : split.start;
-    /* An exception of a trap handler may come before Rows#fill has reset the offsets. */
+    /* A trap handler may have raised before Rows#fill reset the offsets: they are too large. */
     if (split.from > (size_t)RSTRING_LEN(buffer)) return Qfalse;
     return rb_ensure(rows_yield_all, (VALUE)&split, rows_store_start, (VALUE)&split);
 }

@@ -106,7 +106,7 @@ void gw_yield_fiber(gw_call_t *call) {
 
 /* Makes the libzmq socket of `type` in socket->context; returns an errno. */
 static int socket_make(gw_socket_t *socket) {
-    /* A SUB has no unsent messages, only subscriptions. */
+    /* A SUB needs no linger: it sends only subscriptions. */
     gw_context_t *context = socket->context;
     int linger = socket->type == ZMQ_SUB ? 0 : atomic_load(&context->linger);
     socket->zmq = gw_zmq_open(context, socket->type == ZMQ_REP ? ZMQ_ROUTER : socket->type, linger);
@@ -142,7 +142,7 @@ static VALUE socket_open(VALUE self, VALUE context, VALUE type, VALUE conflate) 
     if (atomic_fetch_add(&native->open_sockets, 1) < atomic_load(&native->max_sockets)) {
         error = socket_make(socket);
         if (error == EMFILE || error == ENFILE) {
-            rb_gc(); /* dropped objects may have descriptors */
+            rb_gc(); /* uncollected objects may have descriptors */
             error = socket_make(socket);
         }
     }
@@ -202,7 +202,7 @@ static VALUE socket_reopen(VALUE self) {
     gw_inproc_close(gw_inproc_end(socket, before), none);
     gw_zmq_set(before, ZMQ_LINGER, &none, sizeof none);
     zmq_close(before);
-    gw_wait_queue_close_spares(&socket->queue); /* the old ZMQ_FD is in their epolls */
+    gw_wait_queue_close_spares(&socket->queue); /* the spares' epolls contain the old ZMQ_FD */
     return self;
 }
 

@@ -37,9 +37,9 @@ int gw_socket_events(gw_socket_t *socket); /* events that the user sees; -1 with
 /* The next two functions return an errno. */
 int gw_socket_get(gw_socket_t *socket, int option, void *value, size_t *size);
 int gw_socket_set(gw_socket_t *socket, int option, const void *value, size_t size);
-/* Sends the rest of a message that libzmq drops. */
+/* Sends `count` empty frames to end a message that libzmq drops. */
 void gw_send_rest(gw_socket_t *socket, long count);
-/* Runs the body, which moves messages and does not wait. Settles once at the body's end. */
+/* Runs the body, which sends or receives and does not wait. Wakes the waiters once, at its end. */
 VALUE gw_batch(gw_socket_t *socket, VALUE (*body)(VALUE), VALUE argument);
 
 /* ---- draft_open.c: descriptor and message form ---- */
@@ -56,12 +56,12 @@ void gw_init_unsent(VALUE native);
 
 /* ---- closing.c ---- */
 
-/* Returns the socket for inproc.c; `zmq` is its libzmq socket, or the one before a reopen. */
+/* Describes the socket for inproc.c; `zmq` is its libzmq socket, or the one before a reopen. */
 static inline gw_inproc_end_t gw_inproc_end(const gw_socket_t *socket, void *zmq) {
     return (gw_inproc_end_t){socket->context, socket, zmq, socket->type};
 }
 void gw_socket_close(gw_socket_t *socket);        /* wakes the socket's waiters */
-void gw_socket_release_idle(gw_socket_t *socket); /* releases a closing socket without waiters */
+void gw_socket_release_idle(gw_socket_t *socket); /* releases it if it is closing, with no waiter */
 void gw_socket_release(gw_socket_t *socket);      /* needs a socket without waiters */
 
 /* ---- context.c ---- */

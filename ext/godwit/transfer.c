@@ -10,7 +10,7 @@ static void transfer_settle_edge(gw_socket_t *socket) {
 
 int gw_settle(gw_socket_t *socket, int error) {
     if (socket->state == GW_IN_PROXY) return error;
-    if (RB_UNLIKELY(error == ETERM)) { /* this call consumed the edge of all waiters */
+    if (RB_UNLIKELY(error == ETERM)) { /* the failed libzmq call consumed the waiters' edge */
         gw_wake_all(socket);
         gw_wake_monitor_waiters(socket);
     } else if (RB_UNLIKELY(socket->queue.first != NULL) && !socket->in_batch) {
@@ -56,7 +56,7 @@ int gw_socket_set(gw_socket_t *socket, int option, const void *value, size_t siz
 }
 
 int gw_socket_events(gw_socket_t *socket) {
-    /* The signal is cleared before libzmq empties its mailbox, since a later signal must stay. */
+    /* The eventfd is cleared before libzmq empties its mailbox: a later signal must not be lost. */
     if (RB_UNLIKELY(socket->poller != NULL)) gw_clear_signal(socket);
     int events = gw_zmq_events(socket->zmq);
     if (RB_UNLIKELY(socket->buffered.indirect) && events >= 0)

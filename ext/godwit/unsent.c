@@ -1,6 +1,6 @@
-/* The line at the end of a process about messages that were not sent. libzmq does not count them,
- * but it closes the eventfd of a closed socket that has sent all. The lock guards the list, since
- * several Ractors close sockets. */
+/* Prints a line at the end of a process about unsent messages. libzmq does not count them, but it
+ * closes the eventfd of a closed socket that has sent all its messages. The lock guards the list,
+ * since several Ractors close sockets. */
 #include "socket.h"
 #include <ruby/vm.h>
 #include <stdio.h>
@@ -9,8 +9,8 @@
 
 enum {
     SHORTEST = 200, /* ms: a program with a shorter linger accepts a loss */
-    LATE = 100,     /* ms before the end of the linger: a socket that remains then is suspect */
-    BEFORE_END = 10 /* ms before the end: libzmq then drops what remains */
+    LATE = 100,     /* ms before the linger's end: a socket that still exists is marked `late` */
+    BEFORE_END = 10 /* ms before the linger's end: the line must come before libzmq's drop */
 };
 
 /* A closed socket that has sent messages. */
@@ -20,13 +20,13 @@ typedef struct lingering {
     int64_t until; /* ms, when the linger ends */
     int linger;    /* ms */
     int fd;        /* borrowed from libzmq, which may have closed it */
-    bool late;     /* the socket was there shortly before the linger's end */
+    bool late;     /* the socket still existed LATE ms before the linger's end */
     char names[];
 } lingering_t;
 
 static atomic_flag list_lock = ATOMIC_FLAG_INIT;
 static lingering_t *list; /* owned */
-static int epoll_fd = -1; /* owned: knows the descriptors of the list while libzmq has them open */
+static int epoll_fd = -1; /* owned: has the descriptors in `list` that libzmq has not closed */
 static atomic_bool silent;
 
 static void unsent_after_fork(void) {
@@ -86,8 +86,8 @@ void gw_unsent_attached(gw_socket_t *socket, const char *endpoint) {
     sprintf(names + before, "%s%s", before ? ", " : "", endpoint);
 }
 
-/* Returns whether the socket remains shortly before the end of its linger. A process that gets no
- * processor time may check only after the end. */
+/* Returns whether the socket has unsent messages at the end of its linger. `late` counts too: a
+ * process that gets no processor time may run this check only after the end. */
 static bool unsent_remains(const lingering_t *one, int64_t now) {
     return one->until - BEFORE_END <= now && (one->late || unsent_lingers(one, EPOLL_CTL_MOD));
 }
@@ -103,7 +103,7 @@ static void unsent_print(long sent, const lingering_t *one) {
     (void)written;
 }
 
-/* Adds up the sockets of equal endpoints, whose linger ends too. */
+/* Adds up the messages of all sockets with the endpoints of `first` whose linger ends now. */
 static long unsent_sum(lingering_t *first) {
     long sent = first->sent;
     for (lingering_t **link = &first->next; *link;) {
@@ -117,7 +117,7 @@ static long unsent_sum(lingering_t *first) {
     return sent;
 }
 
-/* Reports the sockets whose linger ends now. Returns ms until the next is due; GW_FOREVER: none. */
+/* Reports the sockets whose linger ends now. Returns ms until the next check; GW_FOREVER: none. */
 static int64_t unsent_report(void) {
     int64_t now = gw_milliseconds_exact(), next = GW_FOREVER, due;
     for (lingering_t **link = &list; *link;) {

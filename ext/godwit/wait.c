@@ -34,7 +34,7 @@ void gw_call_set_deadline(gw_call_t *call, int64_t milliseconds) {
 typedef struct {
     struct pollfd fds[2];
     gw_deadline_t deadline;
-    int ready; /* ppoll's result; -2: an interrupt was pending, no call */
+    int ready; /* ppoll's result; -2: ppoll was not called, since an interrupt was pending */
     gw_waiter_t *waiter;
 } poll_t;
 
@@ -77,7 +77,7 @@ static int wait_in_thread(gw_waiter_t *waiter, int fd, gw_deadline_t deadline, b
     return state;
 }
 
-/* ---- waiting on an IO: in a fiber, or in a main thread beside others ---- */
+/* ---- waiting on an IO: in a fiber, or in the main thread if other threads exist ---- */
 
 static void wait_guard_mark(void *waiter) {
     if (waiter) rb_gc_mark(((gw_waiter_t *)waiter)->io);
@@ -142,7 +142,7 @@ static int wait_make_io(gw_waiter_t *waiter, int fd) {
 static VALUE wait_for_io(VALUE argument) {
     io_wait_t *wait = (io_wait_t *)argument;
     gw_call_t *call = wait->call;
-    /* A day, not nil, since async 2.24 fails on nil with Ruby 3.1 (ADR 7). */
+    /* The time-out is a day, not nil, since async 2.24 fails on nil with Ruby 3.1 (ADR 7). */
     VALUE timeout = INT2FIX(86400);
     unsigned generation = atomic_load(&gw_generation);
     rb_thread_check_ints();
@@ -170,9 +170,9 @@ static int wait_on_io(gw_call_t *call, gw_waiter_t *waiter, int fd, bool *seen) 
     return state;
 }
 
-/* A fiber waits through its scheduler. A main thread beside others waits through Ruby's own wait,
- * which polls for signals: Ruby 3.1 calls no unblock function for a signal that arrives between its
- * check and our ppoll. */
+/* A fiber waits through its scheduler. If other threads exist, the main thread waits through Ruby's
+ * own wait, which polls for signals: Ruby 3.1 calls no unblock function for a signal that arrives
+ * between Ruby's check and our ppoll. */
 static int wait_once(gw_call_t *call, gw_waiter_t *waiter, int fd, bool *seen) {
     bool by_io = !NIL_P(rb_fiber_scheduler_current()) ||
             (!rb_thread_alone() && rb_thread_current() == rb_thread_main());
@@ -211,7 +211,7 @@ static int wait_in_queue(
         int error = gw_waiter_close_io(waiter->io);
         if (!state) state = error;
     }
-    *again = seen || waiter->signalled; /* a wake-up may come with the end of the time */
+    *again = seen || waiter->signalled; /* a wake-up may come together with the time-out */
     if (queue) gw_waiter_remove(queue, waiter);
     if (reuse) gw_waiter_release(queue, waiter);
     else gw_waiter_free(waiter);
@@ -296,7 +296,8 @@ bool gw_wait_fd(VALUE self, const char *operation, int fd, gw_deadline_t deadlin
 
 /* ---- pollers (ADR 13) ---- */
 
-/* Linux allows 500 epolls over one that contains others, and 100 below a scheduler's own epoll. */
+/* Returns whether Linux refused an epoll over the poller's epoll. Linux allows 500 epolls over one
+ * epoll, and 100 if a scheduler's own epoll contains them. */
 static bool wait_too_many_epolls(void) {
     VALUE error = rb_errinfo();
     if (!RB_TYPE_P(error, T_OBJECT)) return false; /* the state comes from a kill or a throw */

@@ -8,7 +8,7 @@
 /* GW_IN_PROXY: a proxy's loop uses the socket without the GVL; every other use is refused. */
 typedef enum { GW_NEW, GW_OPEN, GW_IN_PROXY, GW_CLOSING, GW_CLOSED } gw_state_t;
 
-/* A REQ whose peer vanished in mid-message, and what libzmq still needs (see send.c). */
+/* After the peer of a REQ vanished in mid-message: what libzmq needs before the next request. */
 typedef enum {
     GW_REQ_INTACT,
     GW_REQ_CUT,
@@ -60,26 +60,26 @@ typedef struct gw_socket {
     gw_link_t link;                  /* of context->sockets; must be first, see gw_link_t */
     void *zmq;                       /* owned while state is OPEN, IN_PROXY or CLOSING */
     gw_context_t *context;           /* retained */
-    gw_wait_queue_t queue;           /* waits for messages, room or subscriptions */
-    gw_wait_queue_t monitor_waiters; /* waits for monitor events: messages do not wake it */
+    gw_wait_queue_t queue;           /* waiters for messages, room to send, or subscriptions */
+    gw_wait_queue_t monitor_waiters; /* waiters for monitor events; messages do not wake them */
     struct gw_watch *watches;        /* borrowed: the socket's watches in pollers */
     struct gw_peers *peers;          /* owned: while the socket counts its peers */
-    struct gw_monitor *monitor;      /* owned: while a Monitor or the peer count listens to it */
-    gw_proxy_control_t *proxy; /* borrowed: of the proxy that uses the socket, even a closed one */
+    struct gw_monitor *monitor;      /* owned: while a Monitor or the peer count needs events */
+    gw_proxy_control_t *proxy; /* borrowed from the proxy that uses the socket, open or closing */
     void *poller;              /* owned: a thread-safe type's zmq_poller; NULL for other types */
     rb_encoding *encoding;     /* borrowed: encoding of received Strings */
     long subscriptions;        /* PUB: live subscriptions, see gw_drain_subscriptions */
     int64_t drained;           /* PUB: ms, when subscriptions were last read */
-    int64_t receive_timeout;   /* ms; libzmq never gets a blocking call */
+    int64_t receive_timeout;   /* ms, for Godwit's waits: calls of libzmq never block */
     int64_t send_timeout;
-    size_t copy_threshold; /* bytes from which on frozen Strings are sent in place */
+    size_t copy_threshold; /* bytes; frozen Strings of at least this size are sent in place */
     uint64_t ractor;       /* the Ractor that owns the socket */
     unsigned generation;
     unsigned calls_since_yield; /* messages since the last yield to another fiber */
     int fd;                     /* borrowed from libzmq: ZMQ_FD, or the descriptor of `poller` */
-    int edge_fd;                /* owned: epoll that remembers edges, see wait_queue.c; -1 before */
+    int edge_fd;                /* owned: epoll that remembers edges, see wait_queue.c; -1: none */
     int type;                   /* libzmq's number of the type */
-    int proxy_linger;           /* ms, while a proxy uses the socket */
+    int proxy_linger;           /* linger in ms, while a proxy uses the socket */
     gw_counts_t counts;
     gw_buffered_t buffered; /* frames that the socket has received or must send back */
     gw_state_t state;
@@ -93,14 +93,14 @@ typedef struct gw_socket {
     bool in_batch;           /* transfer.c settles after the batch, see gw_batch */
     uint64_t sent_before;    /* `counts.sent` at the last reopen of the libzmq socket */
     char *names;             /* owned: endpoints other than inproc, see unsent.c; NULL: none */
-    bool udp;                /* has or had a udp:// endpoint, where messages are small */
+    bool udp;                /* has or had a udp:// endpoint, which limits the size of messages */
     bool counting;           /* the socket counts peers from its first endpoint on */
     bool diagnosing;         /* Ruby diagnoses a slow wait; see gw_begin */
     bool fruitless;          /* the last diagnosed wait timed out */
     bool diagnosed;          /* a wait without a time-out was diagnosed, once for its endpoints */
 } gw_socket_t;
 
-/* Messages that the libzmq socket has accepted. */
+/* Returns the number of messages that the current libzmq socket has accepted. */
 static inline long gw_sent(const gw_socket_t *socket) {
     return (long)(socket->counts.sent - socket->sent_before);
 }
@@ -117,14 +117,14 @@ typedef struct gw_waiter {
     gw_wait_queue_t *queue; /* borrowed; NULL once the socket or poller was freed */
     VALUE io;               /* IO over epoll_fd, for a fiber scheduler; nil at first */
     int wake_fd;            /* owned eventfd: the wake-up of this waiter alone */
-    int epoll_fd;           /* owned by `io`; -1 before */
+    int epoll_fd;           /* owned by `io`; -1: no epoll yet */
     short events;
     volatile bool signalled; /* a call wrote to wake_fd */
 } gw_waiter_t;
 
-/* Sockets and IOs that one poller waits for. An edge-triggered epoll remembers which were written
- * or read. These, and those that were ready at the last wait, are due: the poller polls them before
- * the next wait. */
+/* Sockets and IOs that one poller waits for. An edge-triggered epoll remembers which of them were
+ * written or read. Those, and the ones that were ready at the last wait, are due: the poller polls
+ * them before the next wait. */
 typedef struct gw_poller {
     gw_wait_queue_t queue;
     struct gw_watch **watches;       /* owned, in the order of their serials */
@@ -146,7 +146,7 @@ typedef struct gw_watch {
     gw_socket_t *socket; /* borrowed; NULL for an IO, or once it was freed */
     VALUE object;        /* the registered object */
     VALUE io;            /* the object's IO, or nil */
-    uint64_t serial;     /* identifies the watch in the epoll, which may outlive it in a child */
+    uint64_t serial;     /* identifies the epoll's entry, which may outlive the watch (fork) */
     int fd;              /* borrowed: registered in the poller's epoll; -1: none */
     short events;        /* events that the user wants */
     bool due;
@@ -180,13 +180,13 @@ bool gw_clear_signal(gw_socket_t *socket); /* only for a thread-safe type */
 /* ---- watches.c: the sockets and IOs of pollers ---- */
 
 void gw_watch_settle(gw_watch_t *watch);        /* makes the watch not due */
-int gw_watch_attach(gw_watch_t *watch, int fd); /* gives an errno */
+int gw_watch_attach(gw_watch_t *watch, int fd); /* returns an errno */
 void gw_watch_detach(gw_watch_t *watch);
 void gw_watch_unlink(gw_watch_t *watch);      /* unlinks the watch from its socket */
 void gw_watches_detach(gw_socket_t *socket);  /* call it before zmq_close */
 void gw_watches_attach(gw_socket_t *socket);  /* attaches to another libzmq socket */
 void gw_watches_forget(gw_socket_t *socket);  /* call it before the socket is freed */
-void gw_watches_collect(gw_poller_t *poller); /* makes watches due that an edge touched */
+void gw_watches_collect(gw_poller_t *poller); /* makes the watches due that had an edge */
 void gw_watches_free(gw_poller_t *poller);
 
 /* ---- peers.c: counts a socket's peers by the events of its monitor ---- */
@@ -206,7 +206,7 @@ void gw_peers_record(struct gw_peers *peers, uint64_t event, int value);
 /* Counts the connections that have shaken hands, or all open connections. */
 long gw_peers_count(const struct gw_peers *peers, bool shaken_hands);
 
-/* ---- monitor_events.c: libzmq's events, and the queues that they go to ---- */
+/* ---- monitor_events.c: libzmq's monitor events, and the Monitors' queues for them ---- */
 
 enum { GW_EVENT_VALUES = 4 }; /* values of an event; libzmq's version 2 uses two at most */
 
@@ -234,17 +234,17 @@ typedef struct gw_listener {
 /* Whether libzmq has events of version 2. */
 static inline bool gw_monitor_versioned(void) { return gw_draft.socket_monitor_versioned != NULL; }
 
-int gw_monitor_listen(gw_socket_t *socket, uint64_t events); /* gives an errno */
+int gw_monitor_listen(gw_socket_t *socket, uint64_t events); /* returns an errno */
 void gw_monitor_add(gw_socket_t *socket, gw_listener_t *listener);
 void gw_monitor_remove(gw_listener_t *listener);
 gw_event_t *gw_monitor_dequeue(gw_listener_t *listener);
 int gw_monitor_drain(gw_socket_t *socket, bool *any); /* returns an errno; `any` may be NULL */
 void gw_monitor_drain_when_due(gw_socket_t *socket);  /* drains every few ms at most */
 int gw_monitor_fd(gw_socket_t *socket);
-int gw_monitor_count_peers(gw_socket_t *socket, const char *endpoint); /* gives an errno */
+int gw_monitor_count_peers(gw_socket_t *socket, const char *endpoint); /* returns an errno */
 void gw_monitor_stop_counting(gw_socket_t *socket);
 void gw_monitor_bind_failed(gw_socket_t *socket, const char *endpoint, int error);
-/* Moves the monitor to the next libzmq socket. */
+/* Moves the monitor from the libzmq socket `before` to the socket's present one. */
 void gw_monitor_move(gw_socket_t *socket, void *before);
 void gw_monitor_end(gw_socket_t *socket);
 void gw_monitor_free(gw_socket_t *socket);
@@ -259,7 +259,7 @@ typedef struct {
     gw_socket_t *socket; /* NULL for the call of a poller */
     const char *operation;
     gw_deadline_t deadline;
-    struct gw_tracker *tracker; /* borrowed: of a send that is tracked; else NULL */
+    struct gw_tracker *tracker; /* borrowed: the tracker of a tracked send; else NULL */
     gw_deadline_t diagnose_at;  /* when a diagnosis is due; 0: never, or not known yet */
     int64_t diagnose_again;     /* ns from that diagnosis to the next */
     bool diagnoses;             /* whether Ruby diagnoses a slow wait */
@@ -276,7 +276,7 @@ bool gw_wait_on(gw_call_t *call, short events, int fd);
 bool gw_wait_fd(VALUE self, const char *operation, int fd, gw_deadline_t deadline);
 bool gw_wait_poller(gw_call_t *call, gw_poller_t *poller); /* call it only while no watch is due */
 bool gw_wait_interrupted(void);      /* whether this is a trap handler that interrupted a wait */
-bool gw_yield_turn(unsigned *calls); /* true: call number GW_YIELD_EVERY, other fibers ran */
+bool gw_yield_turn(unsigned *calls); /* every GW_YIELD_EVERY calls; true: other fibers ran */
 void gw_init_wait(void);
 
 #endif

@@ -1,5 +1,5 @@
-/* The sockets and IOs of a poller, in an epoll, and those that are due. Every function needs the
- * GVL. */
+/* The watches of a poller: one for each socket and IO. An epoll has all of them, and a list has the
+ * due ones. Every function needs the GVL. */
 #include "wait.h"
 #include <stdlib.h>
 #include <sys/epoll.h>
@@ -50,8 +50,8 @@ int gw_watch_attach(gw_watch_t *watch, int fd) {
     return 0;
 }
 
-/* Removes the watch from the epoll: a close does not remove a descriptor while a forked child has
- * it open. */
+/* Removes the watch from the epoll: a close of the descriptor does not, while a forked child has
+ * the descriptor open. */
 void gw_watch_detach(gw_watch_t *watch) {
     if (watch->fd >= 0) epoll_ctl(watch->poller->epoll_fd, EPOLL_CTL_DEL, watch->fd, NULL);
     watch->fd = -1;
@@ -61,7 +61,7 @@ void gw_watches_detach(gw_socket_t *socket) {
     for (gw_watch_t *watch = socket->watches; watch; watch = watch->next) gw_watch_detach(watch);
 }
 
-/* Attaches the socket's watches. The poller reports an error when it polls the socket. */
+/* Attaches the socket's watches. The poller raises an error of the attach at its next poll. */
 void gw_watches_attach(gw_socket_t *socket) {
     for (gw_watch_t *watch = socket->watches; watch; watch = watch->next) {
         gw_watch_detach(watch);

@@ -23,8 +23,8 @@ module Godwit
   #
   # **Threads**: any thread may call any method. Blocks run on threads of the Auth, at most
   # `workers:` at the same time. A block that hangs occupies its worker until the block ends.
-  # Addresses take turns, and the last free worker runs a block only for an address of which none
-  # runs. So the clients of one address occupy at most `workers: - 1` workers, and at least one.
+  # Client addresses take turns, and the last free worker runs a block only for an address that has
+  # no running block. So one address occupies at most `workers: - 1` workers, and at least one.
   # **Fork**: in a child every method raises {ForkedError}; sockets with `auth:` refuse all clients
   # until the child creates its own Auth. **Garbage collector**: an Auth serves until a `close` of
   # the Auth or of its context.
@@ -38,14 +38,14 @@ module Godwit
     # Default of `workers:`, in threads.
     WORKERS = 4
 
-    # Starts to serve.
+    # Starts to decide about clients.
     # @param context [Context, nil] nil: {Godwit.context}
     # @param timeout [Integer, Float] seconds that a client waits for a block, more than 0
-    # @param workers [Integer] threads that run blocks, 1 or more. From 2 on, the clients of one
-    #   address leave one of them to other addresses
+    # @param workers [Integer] threads that run blocks, 1 or more. With 2 or more, the clients of
+    #   one address cannot occupy all of them
     # @raise [AddressInUseError] when the context has an authenticator
     # @raise [ArgumentValueError, ArgumentTypeError] when an argument is not allowed
-    # @raise [ClosedError, ForkedError] for such a context
+    # @raise [ClosedError, ForkedError] when the context is closed, or belongs to another process
     # @raise [UnsupportedError] in another Ractor than the main one
     # @raise [ThreadError] when the Auth's thread cannot start
     def initialize(context: nil, timeout: TIMEOUT, workers: WORKERS)
@@ -76,7 +76,7 @@ module Godwit
     # @return [self]
     # @raise [CurveKeyError] for a malformed key
     # @raise [CertError] when the directory is missing or cannot be read
-    # @raise [ArgumentValueError, ArgumentTypeError] without any source, or for a bad one
+    # @raise [ArgumentValueError, ArgumentTypeError] when there is no source, or an invalid one
     # @raise [ForkedError]
     def curve(dir: nil, keys: Timeout::UNSET, domain: nil, &block)
       Keywords.refuse_nil(:curve, keys: keys)
@@ -97,26 +97,26 @@ module Godwit
     # @yieldreturn [String, nil] as {#curve}
     # @return [self]
     # @raise [CertError] when the file cannot be read, or others may read it
-    # @raise [ArgumentValueError, ArgumentTypeError] without any source, or for a bad one
+    # @raise [ArgumentValueError, ArgumentTypeError] when there is no source, or an invalid one
     # @raise [ForkedError]
     def plain(users: nil, file: nil, domain: nil, &block)
       add(:plain, domain) { Mechanism::Plain.new(users, file, block) }
     end
 
     # Allows clients with these addresses. The Auth refuses clients whose address matches no `allow`
-    # rule of the domain. Calls for one domain add up.
+    # rule of the domain. Each call adds to the rules of earlier calls for the domain.
     # @param addresses [Array<String>] IP addresses and CIDR ranges; an ipc client matches none
     # @param uid [Integer, Array<Integer>, nil] user ids of the system, for ipc clients
     # @param domain [String, nil] as {#curve}
     # @return [self]
-    # @raise [ArgumentValueError] without addresses and `uid:`, or for a bad one
+    # @raise [ArgumentValueError] when there is no address and no `uid:`, or an invalid one
     # @raise [ForkedError]
     def allow(*addresses, uid: nil, domain: nil)
       extend_rule(:allow, addresses, uid, domain)
     end
 
-    # Refuses clients with these addresses, even if an `allow` rule matches. Calls for one domain
-    # add up.
+    # Refuses clients with these addresses, even if an `allow` rule matches. Each call adds to the
+    # rules of earlier calls for the domain.
     # @param addresses [Array<String>] as {#allow}
     # @param uid [Integer, Array<Integer>, nil] as {#allow}
     # @param domain [String, nil] as {#curve}
@@ -193,7 +193,7 @@ module Godwit
 
     private
 
-    # The list of serving handlers belongs to the main Ractor.
+    # Handler's list of the running handlers belongs to the main Ractor.
     def check_ractor
       return if Runtime.main_ractor?
       raise Errors.build(UnsupportedError, :auth, nil,
@@ -227,5 +227,5 @@ module Godwit
   end
 end
 
-# These files need the class above.
+# The handler's files need the class above.
 require_relative "auth/handler"

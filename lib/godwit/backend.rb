@@ -28,7 +28,7 @@ module Godwit
         Native
       end
     Contract.check(IMPLEMENTATION)
-    # The backend's versions of `send`, `<<` and `recv`, before those of {Socket::Messages}.
+    # The backend's versions of `send`, `<<` and `recv`, which replace those of {Socket::Messages}.
     TAKEOVER = IMPLEMENTATION::Takeover
   end
 

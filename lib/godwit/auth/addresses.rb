@@ -25,11 +25,11 @@ module Godwit
         new(addresses.map { |address| range(operation, address) }, uids)
       end
 
-      # @return [Array(Integer, Integer, Integer)] bits of the family, the network, bits to ignore
+      # @return [Array(Integer, Integer, Integer)] bits of the family, network, ignored low bits
       def self.range(operation, address)
         raise ::ArgumentError unless address.is_a?(String) && address.match?(FORM)
         ip = IPAddr.new(address)
-        # IPAddr masks ::ffff:10.0.0.0/8 to ::/8, which holds no IPv4 address.
+        # IPAddr masks ::ffff:10.0.0.0/8 to ::/8, which is no range of IPv4 addresses.
         mapped = IPAddr.new(address[/[^\/]+/]).ipv4_mapped?
         raise ::ArgumentError if mapped && ip.prefix < MAPPED_BITS
         bits = ip.ipv4? ? 32 : 128
@@ -44,7 +44,7 @@ module Godwit
           "an IP address such as \"::1\", or a range such as \"10.0.0.0/8\"", address), cause: nil
       end
 
-      # Parses a peer's address as libzmq writes it, to the bits of its family and a number; or nil.
+      # Parses an address of libzmq. Returns [bits of the family, the address as a number], or nil.
       def self.parse(text)
         text = text.sub(/%[^%]*\z/, "") # drops the interface of a link-local address
         return unless text.ascii_only? && text.match?(/\A[\h.:]{2,45}\z/)

@@ -28,7 +28,7 @@ module Godwit
       # @private
       def self.refuse(request, reason) = new(request, REFUSED, reason)
       # @private
-      # libzmq's client tries again.
+      # The client connects again later: libzmq does so after a 300.
       def self.later(request, reason) = new(request, LATER, reason)
 
       # @private

@@ -17,8 +17,8 @@ module Godwit
       # Exceptions of a block that its worker survives.
       ERRORS = [StandardError, ScriptError, SystemStackError, NoMemoryError].freeze
 
-      # The handlers that serve. The entry keeps the socket of a handler whose thread was killed
-      # from the garbage collector: libzmq then gets no answer and refuses all clients.
+      # The running handlers. If a handler's thread was killed, its entry protects its socket from
+      # the garbage collector: libzmq then gets no answer and refuses all clients.
       @serving = {}
       @lock = Mutex.new
 
@@ -88,7 +88,7 @@ module Godwit
           "this context has an authenticator: use that one, or close it first"), cause: nil
       end
 
-      # The next Auth needs the endpoint when this thread cannot start.
+      # If the thread cannot start, `finish` unbinds the endpoint, which the next Auth needs.
       def start
         @thread = Worker.new { run }
         @thread.name = "godwit auth"
@@ -96,8 +96,8 @@ module Godwit
         finish unless @thread
       end
 
-      # After the unbind libzmq finds no handler. After a close alone it would find this one for a
-      # moment.
+      # After the unbind libzmq finds no handler. After a close alone libzmq would find this handler
+      # for a moment.
       def finish
         begin
           @socket.unbind(Endpoint::ZAP) unless @socket.closed?
@@ -109,7 +109,7 @@ module Godwit
         Handler.release(self)
       end
 
-      # A kill leaves the socket bound: libzmq then refuses all clients.
+      # A kill of this thread leaves the socket bound: libzmq then refuses all clients.
       def run
         loop do
           message = @socket.recv_multipart(timeout: next_timeout, exception: false)
@@ -119,8 +119,8 @@ module Godwit
         finish
       end
 
-      # An error costs one request. The warning has only the error's class, since its text may
-      # contain a password.
+      # After an error one request has no answer. The warning has only the error's class, since the
+      # error's text may contain a password.
       def serve(message)
         expire
         answer_message(message) if message
@@ -152,8 +152,8 @@ module Godwit
         answer(request, decision) { warn_of_rule(request, error) if error }
       end
 
-      # @return [Array(Decision, StandardError)] the rule whose block decides, in the place of a
-      #   Decision; the error that the rule raised, or nil
+      # @return [Array(Decision, StandardError)] the Decision, or the rule whose block will decide;
+      #   then the error that the rule raised, or nil
       def decide(request)
         [@rules.decide(request, Timeout.now - @started < STARTING), nil]
       rescue ClosedError, ContextTerminatedError
@@ -208,8 +208,8 @@ module Godwit
             "#{subject} raised #{without_secret(error, request)}"
           end
         else
-          # The notice runs on another thread: the end of the process also ends this one, and needs
-          # no warning.
+          # Another thread runs the notice. If the end of the process has ended this thread, no
+          # thread runs the notice, and the user gets no needless warning.
           @workers.add_notice(-> { warn_once([mechanism, nil]) { "#{subject} ended its thread" } })
         end
       end
@@ -219,7 +219,7 @@ module Godwit
         request.redact(text.dup.force_encoding(Encoding::UTF_8).scrub("?"))
       end
 
-      # The send never waits: a ROUTER drops a reply that its peer cannot take.
+      # The send never waits: a ROUTER drops a reply that its peer cannot receive.
       # @yield after the reply: a slow or failing warning must not delay the client
       def answer(request, decision)
         @socket.send_nonblock(request.reply(decision), exception: false)

@@ -5,9 +5,9 @@ require_relative "user"
 
 module Godwit
   class Auth
-    # A security mechanism of ZAP, such as CURVE. An instance is a rule for the clients of a domain,
-    # frozen. A subclass has NAME, CREDENTIALS (how many a request has) and `without_rule`, or else
-    # `decide`, and `arguments` for the block. The block decides where `decide` gives nil.
+    # A security mechanism of ZAP, such as CURVE. A frozen instance is the rule of a domain. A
+    # subclass has NAME and CREDENTIALS (their number in a request), and either `without_rule`, or
+    # `decide` and `arguments` (of the block). The block decides if `decide` returns nil.
     class Mechanism
       class << self
         def problem(credentials)
@@ -18,7 +18,7 @@ module Godwit
         # @return [String, nil] the client's key, 32 bytes
         def key(_credentials) = nil
 
-        # @return [String, nil] what no warning may show
+        # @return [String, nil] the credential that no warning may show
         def secret(_credentials) = nil
 
         # A client that connects between `Auth.new` and the program's rule has to try again.
@@ -45,7 +45,7 @@ module Godwit
     end
     private_constant :Mechanism
 
-    # A glob of the whole path fails in a folder such as "app [1]".
+    # Dir.children and not Dir.glob: a glob fails in a folder such as "app [1]".
     Dir.children("#{__dir__}/mechanisms").sort.each { |file| require_relative "mechanisms/#{file}" }
     # The mechanisms by their names in ZAP: one for each file in auth/mechanisms.
     MECHANISMS = Mechanism.constants.map { |name| Mechanism.const_get(name) }

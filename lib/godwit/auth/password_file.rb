@@ -5,7 +5,7 @@ module Godwit
     # A file of passwords: lines NAME=PASSWORD, as CZMQ reads them. A lookup reads a changed file
     # again.
     class PasswordFile
-      LIMIT = 1 << 20 # bytes of a password file
+      LIMIT = 1 << 20 # most bytes of a password file
 
       def initialize(path)
         @path = path
@@ -34,7 +34,7 @@ module Godwit
         raise Cert::Files.failure(@path, error.message.delete_prefix("plain: "), :plain), cause: nil
       end
 
-      # CZMQ skips comments and each line without NAME=PASSWORD.
+      # Like CZMQ, skips comments and each line without NAME=PASSWORD.
       def users(text)
         text.each_line.with_object({}) do |line, users|
           name, equals, password = line.b.chomp.partition("=")

@@ -5,7 +5,7 @@ require_relative "mechanism"
 
 module Godwit
   class Auth
-    # A request of libzmq about one client, as ZAP 1.0 has it. The blocks of {Auth#curve} and
+    # A request of libzmq about one client, in the form of ZAP 1.0. The blocks of {Auth#curve} and
     # {Auth#plain} get a frozen Request.
     # @see https://rfc.zeromq.org/spec/27/ RFC 27
     class Request
@@ -13,13 +13,13 @@ module Godwit
       # Frames of a request after the empty frame: version, request id, domain, address, routing id,
       # mechanism. The credentials follow.
       FRAMES = 6
-      # Bytes of a domain: the limit of libzmq.
+      # Most bytes of a domain: the limit of libzmq.
       LONGEST = 255
-      # Bytes of an address, a request id or a mechanism.
+      # Most bytes of an address, a request id or a mechanism.
       LONGEST_ADDRESS = 1_024
       # Address that libzmq gives to the peer of an ipc connection, with values from the kernel.
       IPC = /\Alocalhost:(\d+):(\d*):(\d*)\z/
-      # Bits of an IPv6 address that one client may choose.
+      # The low bits of an IPv6 address, which one client may choose.
       OWN_BITS = 64
       private_constant :VERSION, :FRAMES, :LONGEST, :LONGEST_ADDRESS, :IPC, :OWN_BITS
 
@@ -64,7 +64,7 @@ module Godwit
       # @return [String, nil] the client's CURVE key, 32 bytes
       def raw_key = MECHANISMS[mechanism]&.key(@credentials)
 
-      # The credentials stay within the request, since a user's block gets it.
+      # The request has no reader for its credentials, since a user's block gets the request.
       # @private
       def decide(rule) = rule.decide(self, @credentials)
 

@@ -2,9 +2,9 @@
 
 module Godwit
   class Auth
-    # The requests that wait for a worker, and the number of running requests of each address. Each
-    # address in turn has one request served. While one worker alone is free, the queue serves only
-    # addresses of which no request runs. The caller, {Workers}, holds the lock.
+    # The requests that wait for a worker, and the number of running requests of each address. The
+    # addresses take turns, one request each. The last free worker gets only requests of addresses
+    # without a running request. The caller, {Workers}, holds its lock.
     class RequestQueue
       MAX = 10_000 # requests of all addresses together
       MAX_PER_ADDRESS = 1_000
@@ -43,7 +43,7 @@ module Godwit
         @running.delete(request.origin) if (@running[request.origin] -= 1).zero?
       end
 
-      # Removes a request if it waits.
+      # Removes a request. Returns false if the request does not wait.
       def remove(request)
         list = @waiting[request.origin]
         index = list&.index(request) or return false

@@ -6,13 +6,13 @@ module Godwit
   class Auth
     # An immutable set of rules, so that a request sees a change completely or not at all.
     class Rules
-      # `kinds` has rules by kind (:deny, :allow or a {Mechanism}), then by domain (nil: none).
+      # `kinds` has rules by kind (:deny, :allow, a {Mechanism}), then by domain (nil: no domain).
       def initialize(kinds = {})
         @kinds = kinds.freeze
         freeze
       end
 
-      # @return [Object, nil] the rule of exactly this domain
+      # @return [Object, nil] the rule with exactly this domain
       def at(kind, domain) = of(kind)[domain&.b]
 
       # @return [Array<Object>] the rules of a kind, first the rule without domain

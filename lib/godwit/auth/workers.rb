@@ -4,9 +4,9 @@ require_relative "request_queue"
 
 module Godwit
   class Auth
-    # The threads that run blocks: of rules, for requests, and of `on_decision`, for notices.
-    # Requests run before notices. One notice runs at a time, so notices keep their order and occupy
-    # one thread at most.
+    # The threads that run two kinds of jobs: requests, which call the block of a rule, and notices,
+    # which call the block of `on_decision`. Requests run before notices. One notice runs at a time,
+    # so notices keep their order and occupy one thread at most.
     class Workers
       MAX_NOTICES = 10_000 # notices that wait for a thread
 
@@ -38,7 +38,7 @@ module Godwit
         end
       end
 
-      # @return [Boolean] whether it was removed: it had no worker yet
+      # @return [Boolean] whether the request was removed: no worker had begun it
       def remove(request) = @lock.synchronize { @requests.remove(request) }
 
       def add_notice(notice)
@@ -117,7 +117,7 @@ module Godwit
         @noticing = @notices.shift
       end
 
-      # Notes the end of a job. Several jobs may have waited for that end.
+      # Records the end of a job. Wakes all threads: several jobs may have waited for that end.
       def ended(job)
         @lock.synchronize do
           if @noticing.equal?(job)

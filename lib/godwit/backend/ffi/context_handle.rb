@@ -39,7 +39,7 @@ module Godwit
         @max_sockets = count
       end
 
-      # libzmq starts its threads with its first socket.
+      # The first socket needs more descriptors, since libzmq then starts its threads.
       def make_socket(type)
         LibC.check_descriptors(@started ? 2 : 4 + 2 * [io_threads, 1].max)
         socket = Zmq.zmq_socket(@zmq, type)
@@ -103,13 +103,13 @@ module Godwit
       private
 
       # Linger or a name server can delay zmq_ctx_term, so it runs in a thread of its own. The
-      # thread is made now, since the last waiter to depart may be unable to make one at exit.
+      # thread is made now: at exit the last waiter to depart may be unable to make a thread.
       def prepare_end
         @all_closed = Thread::Queue.new
         @terminator = Worker.detached do
           Thread.current.name = "godwit zmq_ctx_term"
           Thread.current.report_on_exception = false
-          # The thread that makes the new one may defer kills.
+          # The new thread inherits the deferral of kills from the thread that makes it.
           Thread.handle_interrupt(Object => :immediate) do
             @all_closed.pop
             nil while Zmq.zmq_ctx_term(@zmq) != 0 && ::FFI.errno == EINTR

@@ -23,8 +23,8 @@ module Godwit
     # All public errors of the backend are raised here. Their classes, messages and hints are in
     # api/errors.yml and lib/godwit/errors.rb.
     module Failures
-      # Runs the block; a Failed is raised as the public error of this operation. At exit closed
-      # contexts end the other threads quietly.
+      # Runs the block; a Failed is raised as the public error of this operation. At exit a closed
+      # context ends threads other than the main thread without an error.
       def self.with_error_translation(operation, object, endpoint = nil)
         yield
       rescue Failed => failed

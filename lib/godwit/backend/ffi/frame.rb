@@ -6,8 +6,8 @@ module Godwit
     module FramePrimitives
       include Failures
 
-      # The properties that are read, since libzmq lists no names. "__fd" is for the layer for
-      # ffi-rzmq.
+      # The metadata that a frame copies: libzmq cannot list the names of a message's metadata. The
+      # layer for ffi-rzmq needs "__fd".
       PROPERTIES = %w[Peer-Address Socket-Type User-Id Routing-Id Identity __fd].freeze
       private_constant :PROPERTIES
 

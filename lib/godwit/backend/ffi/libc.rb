@@ -59,8 +59,8 @@ module Godwit
           fcntl(fd, Fcntl::F_GETFL).tap { |flags| raise Failed, ::FFI.errno if flags < 0 }
         end
 
-        # @return [Array, nil] own address, the peer's, and struct tcp_info or nil, as bytes; nil
-        #   when it is no connected socket
+        # @return [Array, nil] own address, the peer's, and struct tcp_info or nil, as bytes; nil:
+        #   the descriptor is no connected socket
         def connection(fd)
           other = bytes { |*room| getpeername(fd, *room) } or return
           own = bytes { |*room| getsockname(fd, *room) } or return
@@ -82,7 +82,7 @@ module Godwit
 
         private
 
-        # @yieldparam room [FFI::MemoryPointer] for what the call writes; then a pointer to its size
+        # @yieldparam room [FFI::MemoryPointer] memory for the result; then a pointer to its size
         def bytes
           room = ::FFI::MemoryPointer.new(256)
           size = ::FFI::MemoryPointer.new(:uint).write_uint(room.size)

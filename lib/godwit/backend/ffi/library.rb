@@ -2,7 +2,7 @@
 
 module Godwit
   module Backend::FFI
-    # libzmq itself, its functions under their own names.
+    # libzmq's functions, under their own names.
     module Zmq
       extend ::FFI::Library
 
@@ -13,8 +13,8 @@ module Godwit
       # may still run.
       FLAGS = ::FFI::DynamicLibrary::RTLD_LAZY | ::FFI::DynamicLibrary::RTLD_LOCAL | 0x1000
       MESSAGE_SIZE = 128 # bytes for a zmq_msg_t, which has 64
-      # A pointer from which all memory is read, so that a message needs no pointer of its own. The
-      # gem ffi refuses to read from a pointer to 0.
+      # Reads of any address are offsets from this pointer, so that a message needs no pointer of
+      # its own. The gem ffi refuses to read from a pointer to 0.
       MEMORY = ::FFI::Pointer.new(1)
 
       class << self
@@ -74,7 +74,7 @@ module Godwit
         attach_function :zmq_socket, %i[pointer int], :pointer
         attach_function :zmq_msg_data, %i[pointer], :pointer
         attach_function :zmq_msg_gets, %i[pointer string], :string
-        # Here the functions take addresses, since the gem ffi passes numbers faster.
+        # The next functions accept addresses as numbers: the gem ffi passes numbers faster.
         attach_function :send_string, :zmq_send, %i[ulong buffer_in size_t int], :int
         attach_function :receive, :zmq_msg_recv, %i[ulong ulong int], :int
         attach_function :more, :zmq_msg_more, %i[ulong], :int

@@ -2,8 +2,8 @@
 
 module Godwit
   module Backend::FFI
-    # A lock for one object, held for a few calls that never wait. Kills are deferred meanwhile, so
-    # that no message is half sent (ADR 15).
+    # A lock for one object, held for a few calls that never wait. Kills are deferred while a thread
+    # holds the lock, so that no message is half sent (ADR 15).
     class Lock
       NEVER = {Object => :never}.freeze
 

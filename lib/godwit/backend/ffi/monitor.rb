@@ -99,7 +99,7 @@ module Godwit
 
       def _dropped = @queue ? @queue.dropped : 0
 
-      # @return [nil] since pipes_stats needs drafts
+      # @return [nil] always: pipes_stats needs draft functions, which this backend lacks
       def _pipes_stats
         raise_failed(ClosedError, :pipes_stats) if _closed?
       end

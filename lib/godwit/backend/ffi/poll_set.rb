@@ -8,7 +8,7 @@ module Godwit
       # @!attribute io [IO, nil] nil for a socket
       Member = Struct.new(:object, :io, :events)
 
-      # Seconds between two checks for IOs that another thread has closed: a close wakes no wait.
+      # Seconds between two checks for IOs that another thread has closed: a close wakes no waiter.
       INTERVAL = Constants::IO_POLL_INTERVAL / 1000.0
       # The bits of poll(2) that IO.select reports as readable, as writable, as an error.
       READABLE_BITS = 0x39
@@ -93,7 +93,7 @@ module Godwit
         true
       end
 
-      # Waits until there is reason to poll again.
+      # Waits until a member may be ready, the members change, or the next check of IOs is due.
       def pause(members, changes, deadline)
         waiter = Waiter.claim(READABLE, polls: true)
         wanted = []
@@ -134,7 +134,7 @@ module Godwit
         waiter.release
       end
 
-      # @return [Integer] those of the member's events that are true, without a wait
+      # @return [Integer] the member's events for which the member is ready now
       def poll(member) = member.io ? poll_io(member) : poll_socket(member)
 
       def poll_socket(member)

@@ -19,8 +19,8 @@ module Godwit
         # @return [Boolean] whether exit has closed the contexts, and none was opened since
         def over? = @over
 
-        # Adds a new context. The first one registers an at_exit block. Blocks that were registered
-        # earlier run later and find its sockets closed.
+        # Adds a new context. The first context registers an at_exit block. at_exit blocks that were
+        # registered earlier run later, and find the contexts' sockets closed.
         def add(context)
           @lock.synchronize do
             unless @reaper
@@ -37,8 +37,8 @@ module Godwit
           @lock.synchronize { @contexts.delete_if { |other| other.equal?(context) } }
         end
 
-        # @return [Proc] a finalizer that gives the handle to the reaper and never waits. It must
-        #   not refer to the object. It retains the handle: JRuby could finalize the pointers first.
+        # @return [Proc] a finalizer, without reference to the object, that gives the handle to the
+        #   reaper. @retained refers to the handle: JRuby could finalize the pointers first.
         def finalizer(handle)
           @lock.synchronize { @retained[handle] = true }
           proc { @collected << handle }

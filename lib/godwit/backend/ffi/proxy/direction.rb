@@ -42,7 +42,7 @@ module Godwit
           @captured = true
           @proxy.sent(@capture, @bytes)
         end
-        # The observer gets the message after the capture socket, so that both get the same ones.
+        # The observer gets a message after the capture socket, so that both get the same messages.
         @observed ||= @proxy.observe { Array(@message) } || true
         error = @to.sender.try(@message)
         case error

@@ -2,7 +2,7 @@
 
 module Godwit
   module Backend::FFI
-    # The loop of a proxy, which moves messages between two sockets (law 12, ADR 12). While it runs,
+    # The loop of a proxy, which passes messages between two sockets (ADR 12). While the loop runs,
     # no other code calls libzmq on the sockets. Other threads set a variable and wake the loop.
     class ProxyHandle
       SENDERS = [PUSH, PUB].freeze # types that cannot receive
@@ -108,8 +108,8 @@ module Godwit
       end
 
       # The loop may sleep if its last call on each socket read the events and found nothing to do.
-      # A send comes after that, and may consume the edge of a new event; so with an unsent message
-      # the loop sleeps only after a turn in which no edge passed.
+      # A send after that call may consume the edge of a new event. So with an unsent message the
+      # loop sleeps only after a turn in which no edge passed.
       def turn
         LibC.drain(@wake) # the drain precedes the reads of the variables, so no wake-up is lost
         raise Failed, ClosedError if @ended
@@ -163,7 +163,7 @@ module Godwit
       end
 
       def any_edge?
-        # The Array is made first: each call resets an edge.
+        # `map` calls edge_passed? on every socket, since each call resets the socket's edge.
         @sockets.map { |socket| socket.raw.edge_passed? }.any?
       end
     end
