@@ -11,16 +11,16 @@ module Godwit
   #   Godwit::Work.produce "payments", {id: 1}, key: "42"
   #   Godwit::Work.each("payments") { |message| p message.value }
   #
-  # **Threads**: any number may use it. **Fork**: a child may go on using a file; on Kafka it must
-  # {connect} anew.
+  # **Threads**: any number may call these methods. **Fork**: a child may continue to use a log in a
+  # file; with Kafka it must {connect} again.
   module Work
     # The version of Work, which is that of the gem godwit.
     VERSION = Godwit::VERSION
 
     # Loads each constant at its first use, from the file that has its name.
     # @private
-    # @param space [Module] of the constants
-    # @param folder [String] with a slash at its end
+    # @param space [Module] that gets the constants
+    # @param folder [String] below godwit/work/, with a slash at its end
     # @param names [Array<Symbol>]
     def self.autoload_all(space, folder, names)
       names.each do |name|
@@ -55,7 +55,7 @@ module Godwit
       private_constant(*names)
     end
 
-    # Ruby uses a frozen mask that compares by identity without a copy.
+    # Ruby makes no copy of a mask that is frozen and compares by identity.
     NEVER = {Object => :never}.compare_by_identity.freeze
     private_constant :NEVER
 
@@ -63,8 +63,8 @@ module Godwit
     @events = Events.new
 
     class << self
-      # Opens the log that all calls use from then on. For a cluster it waits for an answer, for 8 s
-      # at most.
+      # Opens the log that all calls use from then on. Waits at most 8 s for the answer of a Kafka
+      # cluster.
       # @param url [String, nil] "sqlite:PATH"; "sqlite::memory:" is of this process alone;
       #   "kafka://HOST:PORT,…", or "kafka+ssl://USER:SECRET@HOST:PORT"; nil: the environment's
       #   GODWIT_WORK_URL
@@ -79,11 +79,11 @@ module Godwit
       #   Work sets. For the environment's URL the JSON object in GODWIT_WORK_SETTINGS has such
       #   settings, too; a keyword goes before
       # @return [Client]
-      # @raise [ArgumentValueError] for another URL, or settings that it does not take
+      # @raise [ArgumentValueError] for another URL, or for settings that such a log does not have
       # @raise [StateError] when there is no URL
       # @raise [AccessError] when there is no log, with `create: false`
-      # @raise [AccessError, CorruptError, LockedError] of a file
-      # @raise [AccessError, BrokerError] of a cluster, with the cause
+      # @raise [AccessError, CorruptError, LockedError] for a file
+      # @raise [AccessError, BrokerError] for a cluster, with the cause
       # @raise [LoadError] when there is no librdkafka for a cluster
       def connect(url = ENV["GODWIT_WORK_URL"], create: true, **settings)
         client = make(url, create: create, **settings)
@@ -93,7 +93,7 @@ module Godwit
         end
       end
 
-      # @return [Client] of {connect}; without it, of the environment's GODWIT_WORK_URL
+      # @return [Client] that {connect} made; else a new one for the environment's GODWIT_WORK_URL
       # @raise [StateError] when there is neither
       def client
         @client || Timers.locked(@lock, :log) do
@@ -108,9 +108,9 @@ module Godwit
       # @raise (see Client#topic)
       def topic(name, **settings) = client.topic(name, **settings)
 
-      # Writes a record, and waits until it is safe: see {Client#produce}.
+      # Writes a record, and waits until the log has stored it: see {Client#produce}.
       # @param topic [String] name of a topic that exists
-      # @param value [Object, nil] as the topic's format takes it
+      # @param value [Object, nil] that the topic's format can encode
       # @param options [Hash] `key:`, `headers:`
       # @return [Receipt]
       # @raise (see Client#produce)
@@ -119,8 +119,8 @@ module Godwit
       # (see Client#produce_many)
       def produce_many(topic, records) = client.produce_many(topic, records)
 
-      # Calls a listener when something happens in this process: see {Events#on}. It stays through
-      # {connect}, which may come later.
+      # Calls a listener when something happens in this process: see {Events#on}. A later {connect}
+      # does not remove the listener.
       # @param names [Array<Symbol>] of {Events::NAMES}; none: all
       # @yieldparam event [Events::Event]
       # @return [nil]

@@ -2,9 +2,9 @@
 
 module Godwit
   module Work
-    # What a {Client} tells an operator.
+    # The results of a {Client}'s methods for operators.
     module Administration
-      # How far a group is in a topic. Frozen.
+      # The progress of a group in a topic. Frozen.
       #
       # @!attribute group
       #   @return [String]
@@ -13,7 +13,7 @@ module Godwit
       # @!attribute members
       #   @return [Integer]
       # @!attribute lag
-      #   @return [Integer] records behind the first unfinished one, itself included
+      #   @return [Integer] records from the first unfinished one to the end, of all partitions
       # @!attribute paused
       #   @return [Boolean]
       # @!attribute silent
@@ -26,7 +26,7 @@ module Godwit
       #   @return [Symbol] :stuck, :silent, :dead_member, :no_member, :paused, :isolated, :held or
       #     :damaged
       # @!attribute text
-      #   @return [String] what it is, and the fix
+      #   @return [String] the problem, and its fix
       # @!attribute details
       #   @return [Hash{Symbol => Object}] such as `group:`, `topic:`, `member:`, `backtrace:`
       Finding = Struct.new(:kind, :text, :details, keyword_init: true) do
@@ -40,9 +40,9 @@ module Godwit
       #   @return [Hash{Symbol => Object}] where the records are: `path:` of the SQLite file, its
       #     `bytes:`, `wal_bytes:` of the WAL beside it, and the version `sqlite:`; on Kafka
       #     `brokers:`, the version `librdkafka:`, how many `topics:` there are, and the `rights:`
-      #     that Work needs where there are rights, an Array of Strings
+      #     that Work needs on a cluster with an authorizer, an Array of Strings
       # @!attribute findings
-      #   @return [Array<Finding>] none: all is well
+      #   @return [Array<Finding>] empty when nothing is wrong
       Diagnosis = Struct.new(:storage, :findings, keyword_init: true)
 
       # A consumer class in a process. Frozen.
@@ -54,14 +54,14 @@ module Godwit
       # @!attribute topic
       #   @return [String]
       # @!attribute partitions
-      #   @return [Integer] that it owns
+      #   @return [Integer] number of partitions that the member owns
       # @!attribute pid
-      #   @return [Integer, nil] of its process
+      #   @return [Integer, nil] id of its process
       # @!attribute host
-      #   @return [String, nil] of its process
+      #   @return [String, nil] host of its process
       # @!attribute silent
-      #   @return [Integer] seconds since its process has reported, which it does once a second; on
-      #     Kafka 0
+      #   @return [Integer] seconds since the last report of its process, which reports once a
+      #     second; on Kafka 0
       Member = Struct.new(:member, :group, :topic, :partitions, :pid, :host, :silent,
         keyword_init: true)
     end

@@ -3,12 +3,12 @@
 module Godwit
   module Work
     # The records that `consume` gets, in order. `each` and `each_with_index` know which record
-    # their block has: when it raises, that record fails. All other methods are those of an Array:
-    # a `map` that raises has not yet handled the records before.
+    # their block has: when the block raises, that record fails. All other methods are those of an
+    # Array: when the block of `map` raises, no record of the batch counts as handled.
     #
     # **Threads**: one at a time.
     class Batch
-      # Enumerable's methods, which leave {#each} alone.
+      # Enumerable's methods, which do not call {#each}.
       # @private
       module Methods
         (Enumerable.instance_methods - %i[to_a entries each_with_index]).each do |name|
@@ -27,7 +27,7 @@ module Godwit
       end
 
       # @private
-      # @return [Message, nil] that a block of `each` has now
+      # @return [Message, nil] the message that the block of `each` handles now
       attr_reader :current
 
       # @yieldparam message [Message]
@@ -49,21 +49,21 @@ module Godwit
       end
 
       # @private
-      # @return [Message, nil] whose block raised this error
+      # @return [Message, nil] the message for which the block of `each` raised this error
       def failed(error) = (@failed.first if @failed&.last.equal?(error))
 
-      # @return [Integer] records
+      # @return [Integer] number of records
       def size = @messages.size
       alias_method :length, :size
 
       # @return [Boolean]
       def empty? = @messages.empty?
 
-      # @param index [Array<Integer, Range>] as an Array takes it
+      # @param index [Array<Integer, Range>] see Array#[]
       # @return [Message, Array<Message>, nil]
       def [](*index) = @messages[*index]
 
-      # @param count [Array<Integer>] none: the last one
+      # @param count [Array<Integer>] see Array#last
       # @return [Message, Array<Message>, nil]
       def last(*count) = @messages.last(*count)
 

@@ -41,8 +41,8 @@ module Godwit
           @client ||= Work.connect(create: false)
         end
 
-        # @param text [String] of an option
-        # @return [Symbol, Integer, Time] as {Client#each}'s `from:`
+        # @param text [String] value of an option
+        # @return [Symbol, Integer, Time] a value for {Client#each}'s `from:`
         def where(text, option)
           return text.to_sym if %w[earliest latest].include?(text)
           return Integer(text, 10) if text.match?(/\A-?\d+\z/)
@@ -54,7 +54,7 @@ module Godwit
         end
 
         # Accepts as many arguments as there are names.
-        # @param names [Array<String>] for the message
+        # @param names [Array<String>] of the arguments, for the error
         # @return [Array<String>] the arguments
         def accept(arguments, *names)
           no_arguments(arguments.drop(names.size))

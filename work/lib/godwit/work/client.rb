@@ -2,31 +2,31 @@
 
 module Godwit
   module Work
-    # Topics of one engine: declares them, writes and reads records, and shows and changes how far
-    # groups are.
+    # Topics of one engine: declares them, writes and reads records, and shows and changes the
+    # positions of groups.
     #
-    # **Threads**: any number may use it. **Fork**: a child may go on using a file, but not Kafka.
+    # **Threads**: any number may use a Client. **Fork**: a child may use one of a file, not of Kafka.
     class Client
       # The most bytes of a value.
       MAX_VALUE = 1 << 20
       # The most bytes of a key and the headers together.
       MAX_KEY = 64 << 10
-      # Bytes of values, keys and headers after which a call begins other blocks.
+      # Bytes of values, keys and headers of one call, after which it begins new blocks.
       # @private
       BLOCK = 1 << 20
-      # The most records of a block: a group has all of a block in memory.
+      # The most records of a block: a consumer loads whole blocks into its memory.
       # @private
       BLOCK_RECORDS = 10_000
       READ = 1 << 20 # bytes that `each` reads at a time
       POLL = 0.25 # seconds between two checks for new records
-      # What `produce` gets instead of a value when the caller forgot the braces.
+      # The default of `value`: Ruby makes keywords of a Hash without braces, and passes no value.
       NO_VALUE = Object.new.freeze
       UNCHANGED = Object.new.freeze # the default of `retain:`: the topic's limits stay
       private_constant :READ, :POLL, :NO_VALUE, :UNCHANGED
 
       # @private
       # @param engine [Object] see Contract
-      # @param events [Events] of all logs that the process connects to
+      # @param events [Events] listeners for all logs that the process connects to
       def initialize(engine, events = Events.new)
         @engine = engine
         @topics = Topics.new(engine)
@@ -44,18 +44,18 @@ module Godwit
       # @raise [ArgumentValueError]
       def on(*names, &listener) = @events.on(*names, &listener)
 
-      # Declares a topic: it creates a topic that is not there.
+      # Declares a topic, and creates it if it does not exist.
       # @param name [String]
-      # @param partitions [Integer, nil] 1 to 10,000; nil: those it has, or 8
+      # @param partitions [Integer, nil] 1 to 10,000; nil: as an existing topic has, or 8
       # @param format [Symbol, Object, nil] :json, :msgpack (by the gem msgpack), :raw, :text, or an
-      #   object with `dump` and `load`; nil: the one it has, or :json
-      # @param partitioner [Symbol, nil] of keys: :crc32, as librdkafka by default, or :murmur2, as
-      #   Kafka's Java client; nil: the one it has, or :crc32
+      #   object with `dump` and `load`; nil: as an existing topic has, or :json
+      # @param partitioner [Symbol, nil] for keys: :crc32, as librdkafka by default, or :murmur2, as
+      #   Kafka's Java client; nil: as an existing topic has, or :crc32
       # @param retain [Numeric, Hash, nil] seconds that records are kept; nil: for ever;
       #   `{bytes: 1 << 30}`: the oldest records are deleted while there are more bytes;
-      #   `{seconds: …, bytes: …}`: both. Not given: as it is, or 7 days. Another value changes an
-      #   existing topic
-      # @param kafka [Hash, nil] properties of Kafka for its creation; SQLite ignores them
+      #   `{seconds: …, bytes: …}`: both. Not given: as it is, or 7 days. Another value
+      #   changes an existing topic
+      # @param kafka [Hash, nil] Kafka's properties for a new topic; SQLite ignores them
       # @return [Topic]
       # @raise [ArgumentValueError]
       # @raise [TopicError] when the topic exists with other partitions, format or partitioner
@@ -76,12 +76,12 @@ module Godwit
         same ? found : @topics.save(Topic.new(**found.to_h, **limits))
       end
 
-      # Writes a record, and waits until it is safe.
+      # Writes a record, and waits until the log has stored it.
       # @param topic [String] name of a topic that exists
-      # @param value [Object, nil] as the topic's format takes it; nil: a tombstone
+      # @param value [Object, nil] that the topic's format can encode; nil: a tombstone
       # @param key [String, nil] records with the same key stay in order; nil: any partition
       # @param headers [Hash, Array, nil] pairs of String and String or nil
-      # @param value_without_braces [Hash] is an error, which says so
+      # @param value_without_braces [Hash] not accepted: a Hash as the value needs braces
       # @return [Receipt]
       # @raise [TopicError, FormatError, ArgumentValueError] nothing was written
       # @raise [StateError] in a trap block: nothing was written
@@ -91,7 +91,7 @@ module Godwit
         append(@topics.blocks(find(topic)).add(value, key, headers)).first
       end
 
-      # Writes records, and waits until all are safe; on SQLite in one transaction.
+      # Writes records, and waits until the log has stored all; on SQLite in one transaction.
       # @param topic [String] name of a topic that exists
       # @param records [Enumerable<Array>] each is `[value]`, `[value, key]` or
       #   `[value, key, headers]`
@@ -106,7 +106,7 @@ module Godwit
         append(blocks)
       end
 
-      # Reads records without a group: nothing remembers where it was.
+      # Reads records without a group: the log does not store a position.
       # @param topic [String] name of a topic that exists
       # @param from [Integer, Time, Symbol] an offset, a time, :earliest or :latest; a negative
       #   offset counts from the end of each partition
@@ -158,19 +158,18 @@ module Godwit
         end
       end
 
-      # Lets the group go on elsewhere: records run again, or never.
+      # Sets the offset at which the group goes on: records run again, or never.
       # @param group [String]
       # @param topic [String]
-      # @param to [Integer, Time, Symbol] as {#each}'s `from:`; in a partition that has fewer
-      #   records, an offset is its end
-      # @param partition [Integer, nil] alone; nil: all
+      # @param to [Integer, Time, Symbol] as {#each}'s `from:`; an offset behind a partition's end
+      #   means that end
+      # @param partition [Integer, nil] the only partition to change; nil: all
       # @return [nil]
       # @raise [TopicError, ArgumentValueError]
       def seek(group, topic, to:, partition: nil)
         topic = find(topic)
         check_index(:seek, "partition:", partition, topic.partitions) if partition
-        # An offset behind the end is limited to it: the group would miss the records that come
-        # there.
+        # An offset behind the end becomes the end: otherwise the group would miss the next records.
         ends = end_offsets[topic]
         offsets = starts(topic, to).map.with_index do |offset, number|
           [offset, ends[number]].min if [nil, number].include?(partition)
@@ -184,7 +183,7 @@ module Godwit
       # @param topic [String]
       # @param partitions [Integer] more than it has, at most 10,000
       # @return [Topic]
-      # @raise [TopicError] for fewer
+      # @raise [TopicError] unless the topic gets more
       # @raise [ArgumentValueError]
       def grow(topic, partitions)
         found = find(topic)
@@ -210,9 +209,9 @@ module Godwit
       def resume(group, topic) = @engine.set(group, find(topic), paused: false)
 
       # Takes the partitions from a member, which joins again when its process works.
-      # @param member [Integer, String, nil] id; nil: no member has it
+      # @param member [Integer, String, nil] a member's id; nil: no member has it
       # @return [Boolean] whether there was such a member
-      # @raise [UnsupportedError] on a log that does it by itself
+      # @raise [UnsupportedError] on Kafka, which evicts members itself
       def evict(member)
         Contract.need(@engine, :evict)
         @engine.members.any? { |one| one.id.eql?(member) } && @engine.leave(member)
@@ -242,7 +241,7 @@ module Godwit
       # @private
       # Writes values that have the topic's format already.
       # @param lines [Array<String>]
-      # @param before [Integer] lines that were written, for the message
+      # @param before [Integer] number of lines written by earlier calls, for the error
       def produce_lines(topic, lines, key, before)
         topic = find(topic)
         format = @topics.format_of(topic)
@@ -258,7 +257,7 @@ module Godwit
       end
 
       # @private
-      # Declares the topic for dead letters: their bytes are those of the topic's records.
+      # Declares the topic `name` for the dead letters of `topic`, with the format of `topic`.
       # @param name [String, nil]
       # @raise [TopicError] also when this process does not know the format
       def dead_letters(name, topic)
@@ -267,7 +266,7 @@ module Godwit
       end
 
       # @private
-      # @return [Blocks] for a later commit
+      # @return [Blocks] with the encoded record, for a later commit
       # @raise (see #produce)
       def encode(topic, value = NO_VALUE, key: nil, headers: nil, **value_without_braces)
         check_braces(topic, value, value_without_braces)
@@ -276,20 +275,20 @@ module Godwit
       end
 
       # @private
-      # @return [Blocks] of one record, whose bytes are those of another topic
+      # @return [Blocks] with one record, whose bytes come from another topic
       def encode_raw(topic, bytes, key, headers)
         @topics.blocks(find(topic), nil).tap { |blocks| blocks.put(bytes, key, headers) }
       end
 
       # @private
-      # @return [Array<Source>] from the block that holds the offset on
+      # @return [Array<Source>] blocks from an offset on: the first one contains this offset
       def read(topic, partition, offset, bytes = READ)
         sources(topic, partition, @engine.read(topic, partition, offset, bytes))
       end
 
       # @private
       # @param position [Position] of a partition that a member of this process owns
-      # @return [Array<Source>] from the block that holds the offset on
+      # @return [Array<Source>] blocks from the offset on: the first one contains it
       def fetch(position, offset, bytes)
         sources(position.topic, position.partition, @engine.fetch(position, offset, bytes))
       end
@@ -302,14 +301,14 @@ module Godwit
       end
 
       # @private
-      # @return [Array<Integer>] the offset at which reading begins, of each partition
+      # @return [Array<Integer>] for each partition the offset at which reading begins
       def starts(topic, from)
         since = from.is_a?(Time) ? (from.to_r * 1000).ceil : 0
         @engine.bounds(topic, since).map { |first, finish| start(first, finish, from) }
       end
 
       # @private
-      # @return [Proc] gives the ends of a topic's partitions, which it reads once
+      # @return [Proc] returns the ends of a topic's partitions, which it reads once
       def end_offsets
         known = {}
         ->(topic) { known[topic.name] ||= @engine.bounds(topic).map(&:last) }

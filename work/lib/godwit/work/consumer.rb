@@ -15,12 +15,12 @@ module Godwit
     # A class may have **hooks**, which tell about the partitions of this process. A hook that
     # raises emits the event `error`, and changes nothing.
     #
-    # * `assigned(partitions)`: their records run when it has ended.
+    # * `assigned(partitions)`: their records run after the hook has ended.
     # * `revoked(partitions)`: all handled records are committed; other processes get the partitions
-    #   when it has ended.
+    #   after the hook has ended.
     # * `lost(partitions)`: other processes have them already. Nothing more is committed, also of
     #   handlers that still run.
-    # * `idle`: all records are handled. It is called again when that is so after further records.
+    # * `idle`: all records are handled. It is called again when all further records are handled.
     # * `stopping`: the process stops. Handlers may still run; `revoked` follows.
     #
     # `partitions` is an Array of Integers.
@@ -28,11 +28,11 @@ module Godwit
     # **Threads**: each worker has an instance of its own for each partition. The hooks have another
     # instance, and a thread, which calls one after the other.
     class Consumer
-      # What a class declared.
+      # The declarations of a class.
       # @private
       Settings = Struct.new(:topic, :topic_settings, :group, :start_from, :retries, :backoff,
         :parallel, :dead_letter, :stuck_after, keyword_init: true)
-      BACKOFF = (1..300) # seconds before the first retry, and at most before a later one
+      BACKOFF = (1..300) # seconds before the first retry, and most seconds before a later retry
       private_constant :BACKOFF
 
       class << self
@@ -57,8 +57,8 @@ module Godwit
         # @return [Array<Class>]
         def descendants = subclasses.flat_map { |klass| [klass, *klass.descendants] }
 
-        # @return [Array<Class>] that have a name and a topic, in the order of their definition; of
-        #   classes with one name the newest
+        # @return [Array<Class>] those with a name and a topic, in the order of their definition;
+        #   of classes with one name the newest
         def classes = Consumer.known.select { |klass| klass.name && klass.settings.topic }
 
         # @private
@@ -208,7 +208,7 @@ module Godwit
         end
 
         # @private
-        # @return [Boolean] whether it takes batches
+        # @return [Boolean] whether the class handles batches
         # @raise [StateError] without a handler
         def batches?
           return true if method_defined?(:consume)

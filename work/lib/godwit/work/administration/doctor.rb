@@ -7,7 +7,7 @@ module Godwit
     # Finds what keeps records from being handled: see {Client#doctor}.
     # @private
     class Doctor
-      # @param check [Boolean] whether to check for damage
+      # @param check [Boolean] whether to search the whole log for damaged blocks
       def initialize(client, check)
         @client = client
         @engine = client.engine

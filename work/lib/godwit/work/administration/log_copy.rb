@@ -2,30 +2,30 @@
 
 module Godwit
   module Work
-    # Copies the topics of a log to another one, then the positions of its groups. Records keep
+    # Copies the topics of a log to another log, then the positions of its groups. Records keep
     # their partitions, order, times, keys and headers; in the other log their offsets begin at 0.
     # A copy that was interrupted goes on where the other log ends.
     #
     # **Threads**: one.
     # @private
     class LogCopy
-      READ = 1 << 20 # bytes that one read returns, about
-      # The number of a topic's records, and of those that were there before the copy.
+      READ = 1 << 20 # bytes of one read, about
+      # A topic's number of records, and the number of those that the other log had before the copy.
       Count = Struct.new(:topic, :records, :before, keyword_init: true)
 
       # @param from [Object] an engine, see Contract
       # @param to [Object] an engine
-      # @raise [UnsupportedError] when `to` cannot be copied to
+      # @raise [UnsupportedError] when `to` does not accept a copy
       def initialize(from, to)
         Contract.need(to, :copy)
         @from = from
         @to = to
       end
 
-      # @yieldparam count [Count] of a topic: its records, and how many of them were there before
-      # @return [Integer] positions of groups that were copied
+      # @yieldparam count [Count] of a topic, once its records are copied
+      # @return [Integer] number of copied positions of groups
       # @raise [StateError] while consumers or producers run
-      # @raise [TopicError] for a topic that exists there with other settings or records
+      # @raise [TopicError] for a topic that exists in the other log with other settings or records
       # @raise [Error] of an engine
       def run
         check_members
@@ -40,7 +40,7 @@ module Godwit
 
       private
 
-      # Checks that no consumer runs in either log: a running group would begin at offset 0.
+      # Checks that no consumer runs in either log: in the other log it would begin at offset 0.
       def check_members
         groups = @from.positions.map(&:group).uniq
         one = @from.members.find(&:alive) ||
@@ -74,7 +74,7 @@ module Godwit
           "the producers, and copy again, which goes on where it ended")
       end
 
-      # @return [Topic] there
+      # @return [Topic] the topic in the other log
       def declare(topic)
         there = @to.topics[topic.name]
         difference = there && topic.difference(there)
@@ -87,7 +87,7 @@ module Godwit
         @to.save_topic(Topic.new(**there.to_h, **topic.to_h.slice(:retain, :retain_bytes)))
       end
 
-      # @return [Array<Integer>] the offset of each partition up to which it was copied
+      # @return [Array<Integer>] for each partition the offset behind its last copied record
       def copy(topic, there)
         before = @to.bounds(there).map(&:last)
         starts = @starts[topic.name]
@@ -113,8 +113,8 @@ module Godwit
         end
       end
 
-      # @param first [Integer] of the block's records
-      # @return [Array] as an engine's `append` takes it
+      # @param first [Integer] index in the block of the first record to copy
+      # @return [Array] a batch for an engine's `append`
       def batch(topic, number, block, first)
         records = Array.new(block.count - first) { |index| record(block, first + index) }
         values, keys, headers, times = records.transpose
@@ -127,7 +127,7 @@ module Godwit
         [block.values[index], block.keys&.[](index), block.headers(index), block.time(index)]
       end
 
-      # Checks that the other log's last record is the one before this log's next record.
+      # Checks that the other log's last record equals the record before this log's next one.
       def check_last(topic, there, number, offset)
         both = [[@from, topic, offset], [@to, there, offset - @starts[topic.name][number]]]
         last = both.map do |engine, one, at|
@@ -147,7 +147,7 @@ module Godwit
           "partition #{number}, during the copy: delete the topic there, and copy again"
       end
 
-      # @return [Integer] positions
+      # @return [Integer] number of positions
       def copy_positions
         found = @from.positions
         there = @topics.to_h { |topic, other| [topic.name, other] }
@@ -159,7 +159,7 @@ module Godwit
         found.size
       end
 
-      # Refuses to set back a group that has run in the other log.
+      # Refuses to set back a group that has handled more records in the other log.
       def check_behind(restored)
         known = @to.positions.to_h { |one| [[one.reader, one.partition], one.watermark] }
         one = restored.find { |new| known.fetch([new.reader, new.partition], 0) > new.watermark }
@@ -168,8 +168,8 @@ module Godwit
           "of topic #{one.topic.name.inspect} there than here: its positions stay as they are")
       end
 
-      # Makes a group's position for the other log. The position's state counts from the watermark
-      # on.
+      # Makes a group's position for the other log. The offsets in a position's state are relative
+      # to its watermark.
       def position(one, topic)
         progress = Progress.new(one.watermark, one.state)
         start = @starts[topic.name][one.partition]

@@ -11,7 +11,7 @@ module Godwit
         usage "dead [TOPIC] [--json]"
         notes "Without TOPIC: those of all topics whose names end in .dead."
 
-        ERROR = 80 # characters of an error, at most
+        ERROR = 80 # most characters of an error that a row shows
         private_constant :ERROR
 
         private
@@ -23,7 +23,7 @@ module Godwit
           topics.flat_map { |topic| letters(topic) }
         end
 
-        # @raise [Godwit::CLI::UsageError] for a topic of other records
+        # @raise [Godwit::CLI::UsageError] for a topic whose records are no dead letters
         def letters(topic)
           records = 0
           letters = client.each(topic).filter_map do |message|

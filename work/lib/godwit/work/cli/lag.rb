@@ -27,8 +27,8 @@ module Godwit
            member: position.member, **process(@members[position.member])}
         end
 
-        # Gives the process of a member in JSON. The table has a line of text for each silent
-        # process.
+        # Adds the process of a member to a row of JSON. The table has no such column, but a line of
+        # text for each silent process.
         def process(member)
           return {} unless options[:json]
           {process: nil, host: nil, **(member&.facts || {}).slice(:process, :host),

@@ -73,8 +73,8 @@ module Godwit
           end
         end
 
-        # Appends the moves of partitions to a file. Each line is one write, so that processes may
-        # share the file.
+        # Appends each event `moved`, a change of a partition's owner, to a file. Each line is one
+        # write, so that processes may share the file.
         def log_moves(path)
           require "time"
           file = File.open(path, "a")
@@ -106,7 +106,7 @@ module Godwit
           StatusLine.new(runner, Work.client, groups, io).during(&running)
         end
 
-        # Stops the runner at the first INT or TERM. The second one ends the process.
+        # Stops the runner at the first INT or TERM. A second signal ends the process.
         def obey(runner, signals)
           while (name = signals.pop)
             next runner.quiet if name == "TSTP"

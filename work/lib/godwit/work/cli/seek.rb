@@ -3,7 +3,7 @@
 module Godwit
   module Work
     module CLI
-      # `godwit-work seek`: a group goes on elsewhere.
+      # `godwit-work seek`: sets the offset at which a group goes on.
       class Seek < Command
         summary "Lets a group go on at an offset or a time: records run again, or never."
         usage "seek GROUP TOPIC --to WHERE [--partition NUMBER]"

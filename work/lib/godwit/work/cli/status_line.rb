@@ -3,15 +3,15 @@
 module Godwit
   module Work
     module CLI
-      # The line that `run` prints each second on a terminal. The next output overwrites it.
+      # The line that `run` prints each second on a terminal. The next output overwrites this line.
       class StatusLine
         SECOND = 1.0
         CLEAR = "\e[K"
         private_constant :SECOND, :CLEAR
 
         # @param runner [Runner]
-        # @param client [Client] of the runner
-        # @param groups [Array<Array(String, String)>] its groups and topics
+        # @param client [Client] the runner's client
+        # @param groups [Array<Array(String, String)>] each group of the runner, and its topic
         # @param io [IO]
         def initialize(runner, client, groups, io)
           @runner = runner

@@ -33,8 +33,8 @@ module Godwit
         # @return [Boolean] whether the URL names brokers
         def cluster?(url) = Kafka::Url.kafka?(url)
 
-        # @return [Hash{Symbol => String}] of the libraries that the environment's URL needs
-        # @raise [LoadError] when there is none
+        # @return [Hash{Symbol => String}] versions of the libraries for the environment's URL
+        # @raise [LoadError] when a library is missing
         def versions
           cluster = cluster?(ENV["GODWIT_WORK_URL"].to_s)
           return {librdkafka: Kafka::Library.find.version} if cluster

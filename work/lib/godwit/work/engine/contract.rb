@@ -13,12 +13,12 @@ module Godwit
     #   partitions. The method returns the topic as the engine has it now.
     # * `append(batches)` stores batches together. A batch is an Array: topic, partition, bytes of a
     #   {Block}, count; for a copy also the times of the records, as int64. `append` returns when
-    #   the batches are safe. For each batch it returns the offset and the time of the first record,
-    #   or two Arrays: the offsets and the times of all records.
+    #   the batches are stored. For each batch it returns the offset and the time of the first
+    #   record, or two Arrays: the offsets and the times of all records.
     # * `read(topic, partition, offset, bytes)` returns {Block}s or objects like them. The first of
-    #   them holds the offset; all have about `bytes` bytes. `fetch(position, offset, bytes)` does
-    #   the same for a member that owns the partition, also twice from one offset. A block has
-    #   `behind_gap` when records between the offset and the block are lost.
+    #   them contains the offset; all have about `bytes` bytes. `fetch(position, offset, bytes)`
+    #   does the same for a member that owns the partition, also twice from one offset. A block
+    #   has `behind_gap` when records between the offset and the block are lost.
     # * `bounds(topic, since = 0)` returns two offsets for each partition: the first record at or
     #   after a time, or else the end; and the end, which is the offset of the next record.
     # * `version` changes when any process has written. `close` ends the engine.
@@ -31,7 +31,7 @@ module Godwit
     #
     # An operator, see {Operations} and {Retention}: `members`, `positions`, `set`, `storage`,
     # `retain`, `held`. `restore(positions)` stores the positions of groups without members, for a
-    # copy. `lacks` names what an engine cannot do, of NEEDS.
+    # copy. `lacks` returns the keys of NEEDS that the engine cannot do.
     # @private
     module Contract
       PRIMITIVES = %i[
@@ -39,7 +39,7 @@ module Godwit
         listen join rebalance commit commit_every release leave note report
         members positions set restore storage retain held
       ].freeze
-      # The features that some engines lack, and the way around each.
+      # Features that some engines lack, and what the error says to do instead.
       NEEDS = {
         copy: "godwit-work copies to Kafka alone: name a kafka: URL as the second one",
         evict: "the log gives the partitions of a process that is gone to others by itself",
@@ -54,8 +54,8 @@ module Godwit
         raise NotImplementedError, "#{engine} lacks #{missing.join(", ")}"
       end
 
-      # @param name [Symbol] of NEEDS
-      # @raise [UnsupportedError] unless the engine can do it
+      # @param name [Symbol] a key of NEEDS
+      # @raise [UnsupportedError] if the engine lacks the feature
       def self.need(engine, name)
         return unless engine.lacks.include?(name)
         raise Godwit::Errors.of(UnsupportedError, name, "not on this log: #{NEEDS.fetch(name)}")

@@ -7,7 +7,7 @@ module Godwit
     module Kafka
       # The engines of this process.
       ENGINES = WeakSet.new
-      # librdkafka's threads must end before the libraries of the process do.
+      # librdkafka's threads must end before the process unloads its libraries.
       at_exit { ENGINES.to_a.each(&:close) }
 
       {

@@ -9,7 +9,7 @@ module Godwit
         TIME = 8 # bytes of a packed time
 
         # @param offset [Integer] of the first record
-        # @param times [String] int64 of each record, in milliseconds since 1970
+        # @param times [String] each record's time as int64, in milliseconds since 1970
         def initialize(bytes, offset, times)
           super(bytes, offset, nil)
           @times = times

@@ -8,7 +8,7 @@ module Godwit
       # **Threads**: one at a time.
       # @private
       class Fetch
-        RECORDS = 10_000 # records that a drain returns at most
+        RECORDS = 10_000 # most records that a drain returns
 
         # @param handle [Handle] a consumer
         def initialize(handle, topic, partition, offset)
@@ -25,8 +25,8 @@ module Godwit
           raise Errors.of(code, :read, nil, resource: topic)
         end
 
-        # Gives what has come, without waiting.
-        # @param bytes [Integer] about how much
+        # Returns the blocks and failures that have come, without waiting.
+        # @param bytes [Integer] of records, about
         # @return [Array<Block, Failure>]
         def drain(bytes) = Native.drain(@queue.address, RECORDS, bytes)
 

@@ -11,7 +11,7 @@ module Godwit
         ALL_DOWN = -187
 
         # @param properties [Hash{String => String}]
-        # @param timeout [Numeric] seconds
+        # @param timeout [Numeric] seconds that a call waits for the brokers
         def initialize(properties, timeout)
           @timeout = timeout
           @deliveries = Native::Deliveries.new
@@ -28,7 +28,7 @@ module Godwit
 
         # @param batches [Array<Array>] topic, partition, bytes of a {Block}, count, and perhaps
         #   the times of its records, as {Block} has them
-        # @return [Array<Array(Array<Integer>, Array<Integer>)>] of each batch the offsets and the
+        # @return [Array<Array(Array<Integer>, Array<Integer>)>] for each batch the offsets and the
         #   times of its records
         # @raise [Error] the records may have been written
         def append(batches)
@@ -38,7 +38,7 @@ module Godwit
           delivery.split(counts(batches))
         end
 
-        # @return [Boolean] whether a fatal error has ended it
+        # @return [Boolean] whether a fatal error has ended this producer
         def ended? = !@handle.fatal.nil?
 
         # Lets the waiting calls return at once: the records that they wrote may be lost.
@@ -51,7 +51,7 @@ module Godwit
           @problem = found.last || @problem
         end
 
-        # Another call waits for the first one: reports come until the handle has ended.
+        # A second call waits for the first one: reports come until the handle has ended.
         def close
           abandon # no call may use the handle from now on
           @lock.synchronize do
@@ -86,7 +86,7 @@ module Godwit
           loss = "#{lost} of #{counts(batches).sum} records have no acknowledgement, and may " \
             "have been written"
           names = batches.map { |topic, *| topic.name }.uniq.join(", ")
-          # librdkafka says only "fatal" of a record, also when the user lacks a right.
+          # For a lost record librdkafka says only "fatal", even if the user lacks a right.
           cause = @handle.fatal&.then { |code, text| error(code, text, loss, names) }
           raise cause if cause.is_a?(AccessError)
           code = delivery.code.zero? ? Errors::TIMED_OUT : delivery.code

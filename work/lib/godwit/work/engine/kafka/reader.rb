@@ -15,8 +15,8 @@ module Godwit
         end
 
         # @param offset [Integer] of the first record; if it was deleted, of the next one
-        # @param bytes [Integer] about how much
-        # @return [Array<Block>] none: the end
+        # @param bytes [Integer] of records, about
+        # @return [Array<Block>] empty at the partition's end
         def read(topic, partition, offset, bytes)
           Timers.locked(@lock, :read) do
             start = [topic, partition, offset]
@@ -64,7 +64,7 @@ module Godwit
           @fetch = nil
         end
 
-        # @return [Array(Array<Block>, Boolean)] and whether the end is reached
+        # @return [Array(Array<Block>, Boolean)] blocks, and whether the partition's end is reached
         def drain(bytes)
           start = Timeout.now
           loop do

@@ -9,7 +9,7 @@ module Godwit
         # @param queue [FFI::Pointer] for the answer, which this object destroys
         # @param operation [Symbol] for errors
         # @param resource [String, nil] for errors
-        # @yieldreturn [Object] the value
+        # @yieldreturn [Object] the answer's value
         def initialize(handle, queue, operation, resource, &read)
           @handle = handle
           @queue = queue
@@ -18,8 +18,8 @@ module Godwit
           @read = read
         end
 
-        # @param seconds [Numeric] to wait
-        # @return [Object, nil] the value; nil: the answer has not come
+        # @param seconds [Numeric] to wait for the answer
+        # @return [Object, nil] the answer's value; nil: the answer has not come
         def receive(seconds = 0)
           @handle.event(@queue, seconds) do |event|
             code = Functions.event_error(event)
@@ -29,7 +29,7 @@ module Godwit
         end
 
         # Waits for the answer, and closes this object.
-        # @return [Object] the value
+        # @return [Object] the answer's value
         # @raise [Error] also when the answer has not come in time
         def wait(seconds)
           receive(seconds) || raise(error(Errors::TIMED_OUT, @handle.cause))

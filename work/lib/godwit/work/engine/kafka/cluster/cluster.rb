@@ -13,12 +13,12 @@ module Godwit
         EARLIEST = -2
         LATEST = -1
         INVALID = -1001 # librdkafka's number for "no offset"
-        COMMITTED = {isolation_level: 1}.freeze # reads no record of an open transaction
+        COMMITTED = {isolation_level: 1}.freeze # the end is before the first open transaction
         ALREADY_THERE = 36
         REFUSED = [-169, -181].freeze # authentication or TLS failed: no attempt will succeed
         NO_LEADER = 5 # the error of a partition whose leader is not known yet
 
-        # @param timeout [Numeric] seconds
+        # @param timeout [Numeric] seconds that a call waits for the brokers
         # @yieldreturn [Array(Integer, String), nil] code and text of the last error of a connection
         def initialize(handle, timeout, &problem)
           @problem = problem || -> {}
@@ -27,7 +27,7 @@ module Godwit
           @request = Request.new(handle, timeout)
         end
 
-        # @param limit [Numeric] seconds
+        # @param limit [Numeric] seconds that the call waits for the brokers
         # @return [Hash{String => Integer}] partitions of all topics by name
         # @raise [Error] with the cause
         def topics(limit = @timeout)
@@ -44,7 +44,7 @@ module Godwit
         end
 
         # @param properties [Hash{String => String}]
-        # @return [Boolean] false: another process was first
+        # @return [Boolean] false: the topic exists, another process was first
         def create(name, partitions, replication, properties)
           topic = make(:NewTopic, name, partitions, replication)
           properties.each { |key, value| Functions.NewTopic_set_config(topic, key, value) }
@@ -53,7 +53,7 @@ module Godwit
           Functions.NewTopic_destroy(topic) if topic
         end
 
-        # @param partitions [Integer] that the topic has then
+        # @param partitions [Integer] number of partitions that the topic has afterwards
         def grow(name, partitions)
           more = make(:NewPartitions, name, partitions)
           change(:grow, :CreatePartitions, name, more)
@@ -91,7 +91,7 @@ module Godwit
 
         # @param name [String] of a topic
         # @param since [Integer] time in milliseconds since 1970; 0: the log's start
-        # @return [Array<Array(Integer, Integer)>] of each partition: the offset of the first
+        # @return [Array<Array(Integer, Integer)>] for each partition: the offset of the first
         #   record at or after the time, else the end; and the end
         def bounds(name, partitions, since)
           ends = ends(name, partitions)
@@ -101,19 +101,19 @@ module Godwit
           end
         end
 
-        # @return [Array<Integer>] of each partition the next offset that will be given
+        # @return [Array<Integer>] for each partition the offset of the next record
         def ends(name, partitions) = offsets(name, partitions, LATEST)
 
         # @return [Integer] the offset of the first record of a partition
         def first(name, partition) = offset(name, partition, EARLIEST)
 
-        # @return [Integer] the next offset that will be given in a partition
+        # @return [Integer] the offset of the next record of a partition
         def finish(name, partition) = offset(name, partition, LATEST)
 
         private
 
         # @param type [Symbol] :NewTopic or :NewPartitions
-        # @return [FFI::Pointer] of an object, which the caller destroys
+        # @return [FFI::Pointer] to an object that the caller destroys
         # @raise [ArgumentValueError] with librdkafka's reason
         def make(type, name, *numbers)
           text = ::FFI::MemoryPointer.new(256)
@@ -164,9 +164,9 @@ module Godwit
           end
         end
 
-        # Gives an entry with an offset. While brokers start, librdkafka gives no error for a
-        # partition without an offset: such an entry counts as one without a leader.
-        # @raise [Error] the request is sent again if the error is retriable, as of a new leader
+        # Returns a partition's entry with an offset. While brokers start, librdkafka gives no error
+        # for a partition without an offset: this method raises the error of a missing leader.
+        # @raise [Error] the request is sent again if the error is retriable, as for a new leader
         def known(name, pointer)
           entry = PartitionList.entry(pointer)
           missing = entry.error.zero? && entry.offset == INVALID
@@ -180,9 +180,9 @@ module Godwit
           end
         end
 
-        # @param object [FFI::Pointer] of the function
+        # @param object [FFI::Pointer] the function's argument
         # @param results [Symbol] (see Request#send)
-        # @param type [Symbol] of each result
+        # @param type [Symbol] the results' type in the names of librdkafka's functions
         # @return [Integer] 0, or ALREADY_THERE
         def change(operation, function, name, object, results = :topics, type = :topic_result)
           code, text = @request.call(operation, function, results, *Request.array([object]),

@@ -3,17 +3,17 @@
 module Godwit
   module Work
     module Kafka
-      # What the cluster knows of groups: their members, and how far they are.
+      # The groups of a cluster: their members and their committed offsets.
       #
       # **Threads**: any. Each call waits for the brokers for `timeout` seconds at most.
       # @private
       class Groups
         # A consumer in a process, and the partitions that the group gave to it.
         Member = Struct.new(:id, :client, :host, :partitions)
-        # The broker's answer waits for an open transaction.
+        # With this option a broker answers when open transactions have ended.
         STABLE = {require_stable_offsets: 1}.freeze
 
-        # @param timeout [Numeric] seconds
+        # @param timeout [Numeric] seconds that a call waits for the brokers
         def initialize(handle, timeout)
           @request = Request.new(handle, timeout)
         end
@@ -40,12 +40,12 @@ module Godwit
 
         # @param wanted [Array<PartitionList::Entry>, nil] nil: all partitions with a commit
         # @return [Array<PartitionList::Entry>] with the committed offset and text; an offset below
-        #   0: there is none
+        #   0: nothing is committed
         def committed(group, wanted = nil)
           offsets(:call, :ListConsumerGroupOffsets, group, wanted)
         end
 
-        # Requests the positions behind open transactions: the answer may wait for their ends.
+        # Requests the positions after open transactions: the answer may wait for their ends.
         # @return [Answer] of {#committed}'s value
         def request_committed(group, wanted)
           offsets(:send, :ListConsumerGroupOffsets, group, wanted, **STABLE)
@@ -76,7 +76,7 @@ module Godwit
 
         def utf8(text) = text.dup.force_encoding(Encoding::UTF_8)
 
-        # @raise [Error] of the group
+        # @raise [Error] the group's error
         def partitions(one, group)
           error = Functions.group_result_error(one)
           unless error.null?

@@ -5,7 +5,7 @@ require "securerandom"
 module Godwit
   module Work
     module Kafka
-      # What an operator asks of the groups in a cluster.
+      # The methods of {Contract} for an operator of groups in a cluster.
       #
       # **Threads**: any.
       # @private
@@ -26,7 +26,7 @@ module Godwit
           end
         end
 
-        # @param group [String, nil] nil: all
+        # @param group [String, nil] nil: all groups
         # @return [Array<Position>] by group, topic and partition
         def positions(group = nil, topic = nil)
           names = group ? [group] : @groups.names.sort
@@ -71,7 +71,7 @@ module Godwit
 
         private
 
-        # @return [Listed, nil] nil: it is of another program
+        # @return [Listed, nil] nil: the member belongs to another program
         def listed(group, one)
           pid, mark, topic = CLIENT.match(one.client)&.captures
           return unless pid
@@ -105,7 +105,7 @@ module Godwit
           end
         end
 
-        # A group with members refuses other offsets: its members read a fact, and seek themselves.
+        # A group with members refuses offsets: its members read the seek in @state and follow it.
         def seek(group, topic, offsets)
           wanted = offsets.each_with_index.filter_map do |offset, number|
             PartitionList::Entry.new(topic.name, number, offset) if offset

@@ -6,11 +6,11 @@ module Godwit
       # Requests to the cluster by librdkafka's administrative functions.
       # @private
       class Request
-        AGAIN = 0.02 # seconds between two attempts
+        AGAIN = 0.02 # seconds before a refused request is sent again
 
         class << self
           # @param pointers [Array<FFI::Pointer>]
-          # @return [Array(FFI::Pointer, Integer)] an Array in C and its size: arguments
+          # @return [Array(FFI::Pointer, Integer)] an array in C and its size, as arguments
           def array(pointers)
             array = ::FFI::MemoryPointer.new(:pointer, pointers.size)
             [array.write_array_of_pointer(pointers), pointers.size]
@@ -51,7 +51,7 @@ module Godwit
 
         # @param operation [Symbol] for errors
         # @param function [Symbol] of {Functions}, such as :CreateTopics
-        # @param results [Symbol] what the answer has an Array of, such as :topics
+        # @param results [Symbol] the name of the answer's Array in librdkafka, such as :topics
         # @param arguments [Array] of the function, between the handle and the options
         # @param resource [String, nil] for errors
         # @param options [Hash{Symbol => Integer}] names of `AdminOptions_set_…`, and values

@@ -5,20 +5,20 @@ require "json"
 module Godwit
   module Work
     module Kafka
-      # What Kafka does not keep: formats and partitioners of topics, the pauses and seeks of
-      # operators, reports of stuck handlers. Each is a record of a compacted topic, whose key has
-      # its kind and its names.
+      # Facts that Kafka has no field for: formats and partitioners of topics, the pauses and seeks
+      # of operators, reports of stuck handlers. Each fact is a record of a compacted topic. The
+      # record's key has the fact's kind and names.
       #
       # **Threads**: any.
       # @private
       class State
         TOPIC = "_godwit.state"
         VERSION = 1 # version of the values; readers ignore values of other versions
-        READ = 1 << 20 # bytes that one fetch returns, about
+        READ = 1 << 20 # bytes of one fetch, about
         WAIT = 500 # milliseconds that a broker waits for facts
         PROPERTIES = {"cleanup.policy" => "compact"}.freeze
-        AGAIN = 0.02 # seconds between two attempts
-        PATIENCE = 5 # seconds without a record, though there are more
+        AGAIN = 0.02 # seconds between two attempts to write
+        PATIENCE = 5 # seconds without a record before a new handle reads
 
         # @yieldparam block [String] of a {Block}, to write it
         def initialize(settings, cluster, &write)
@@ -31,7 +31,7 @@ module Godwit
           @lock = Mutex.new
         end
 
-        # Reads all that was written before the call.
+        # Reads all facts that were written before the call.
         # @param there [Boolean] whether the topic exists
         def refresh(there)
           return self unless there
@@ -52,7 +52,7 @@ module Godwit
         # @return [Hash{String => Object}, nil]
         def [](kind, *names) = @facts[[kind, *names]]
 
-        # Writes a fact, and waits until it is safe.
+        # Writes a fact, and waits until the brokers have acknowledged it.
         # @param value [Hash{String => Object}, nil] nil deletes it
         def write(kind, *names, value)
           key = [kind, *names]
@@ -70,8 +70,8 @@ module Godwit
 
         def create = @cluster.create(TOPIC, 1, -1, PROPERTIES)
 
-        # Writes a block. The topic may have been deleted: librdkafka knows the new topic a little
-        # later.
+        # Writes a block. If the topic was deleted, this method creates it: librdkafka knows the new
+        # topic a little later.
         def write_block(block)
           start = Timeout.now
           begin
@@ -85,7 +85,7 @@ module Godwit
           end
         end
 
-        # Forgets all facts, since the topic was made again.
+        # Forgets all facts, since the topic was deleted and created again.
         def forget
           begin_again
           @facts = {}
@@ -127,7 +127,7 @@ module Godwit
           @fetch ||= Fetch.new(@handle, TOPIC, 0, @position)
         end
 
-        # @return [Integer] blocks
+        # @return [Integer] number of blocks
         def drain
           @fetch.drain(READ).count { |one| add(one) }
         end

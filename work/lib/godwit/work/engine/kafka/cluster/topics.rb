@@ -10,7 +10,7 @@ module Godwit
       # @private
       class Topics
         INTERNAL = /\A(__|_godwit\.)/
-        # Ids that each topic has; an id is unique in an engine, and 0 stands for all.
+        # Ids that each topic gets for its partitions. Id 0 stands for all partitions.
         BEHIND = 10_000
         KNOWN = 60 # seconds for which a process uses the topic properties that it has read
         TIME = "retention.ms"
@@ -63,7 +63,7 @@ module Godwit
           @lock.synchronize { @numbers[name] ||= @numbers.size }
         end
 
-        # @return [Hash{String => Hash}] as they were KNOWN ago at most
+        # @return [Hash{String => Hash}] properties by topic, at most KNOWN seconds old
         def properties(names)
           @lock.synchronize do
             @properties.clear if Timeout.now > @properties_until
@@ -123,10 +123,10 @@ module Godwit
         SEEN = 0.01 # seconds between two checks whether a change has taken effect
 
         class << self
-          # @return [Hash{String => String}] a topic of a broker's default takes less than 1 MiB
+          # @return [Hash{String => String}] limit of a message: a broker's default is below 1 MiB
           def size = {"max.message.bytes" => Properties["message.max.bytes"].value.to_s}
 
-          # @return [Hash{String => String}] its limits as properties
+          # @return [Hash{String => String}] the topic's limits as properties
           def retention(topic)
             bytes = topic.retain_bytes&.then { |all| [all / topic.partitions, 1].max }
             {TIME => (topic.retain ? (topic.retain * 1000).round : -1).to_s,

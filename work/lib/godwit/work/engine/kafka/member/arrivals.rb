@@ -11,8 +11,8 @@ module Godwit
       class Arrivals
         PATIENCE = 30 # seconds; by default the broker ends a dead process's transaction sooner
 
-        # @param mark [String] of the member
-        # @param owner [String] of the member in this process
+        # @param mark [String] names the member in positions
+        # @param owner [String] names the member of this process in commits
         # @param starts [Hash{Integer => Integer}] where the group begins in partitions without a
         #   commit
         def initialize(engine, group, mark, owner, starts)
@@ -25,14 +25,14 @@ module Godwit
           @seeks = {}
         end
 
-        # @return [Hash{Integer => String}] the operator's seek that each position follows
+        # @return [Hash{Integer => String}] by partition the id of the operator's seek in its commit
         attr_reader :seeks
 
-        # @param list [Array<PartitionList::Entry>] the same one until {#close}
+        # @param list [Array<PartitionList::Entry>] the same list until {#close}
         # @yieldreturn [Work::Topic] when positions are known
         # @return [Array<Position>] those that are known; a position behind an open transaction is
-        #   not yet
-        # @raise [Error] the next call tries it again; also when that has taken very long
+        #   not known yet
+        # @raise [Error] the next call tries again; also after 30 s without a position
         def positions(list)
           @since ||= Timeout.now
           found = committed(list)
@@ -45,7 +45,7 @@ module Godwit
           raise
         end
 
-        # @return [Position] elsewhere, without what was committed
+        # @return [Position] at another offset, without the committed state
         def moved(one, offset)
           Position.new(@group, one.topic, one.partition, @mark, @generation += 1, offset, nil, 0,
             nil, 0, nil)

@@ -9,7 +9,7 @@ module Godwit
       # **Threads**: the coordinator of a Runner alone.
       # @private
       class Claim
-        RECORDS = 10_000 # records that a drain returns at most
+        RECORDS = 10_000 # most records that a drain returns
         SEEK = 500 # milliseconds that a seek may take
         NONE = Block.encode([]).freeze
 
@@ -27,8 +27,8 @@ module Godwit
           topic = position.topic
           forget_position
           @queue = Functions.queue_get_partition(handle.pointer, topic.name, position.partition)
-          # This call comes before librdkafka assigns the partition: no record may come to the queue
-          # of the consumer.
+          # This call comes before librdkafka assigns the partition: otherwise records would come to
+          # the consumer's queue.
           Functions.queue_forward(@queue, nil)
           id = [topic.ids[position.partition]].pack("V")
           Functions.queue_io_event_enable(@queue, pipe.fileno, id, id.bytesize)
@@ -37,10 +37,10 @@ module Godwit
         # @return [Position] of the last commit
         attr_accessor :position
 
-        # @return [String, nil] the id of the operator's seek that it follows
+        # @return [String, nil] the id of the operator's seek that the position follows
         attr_accessor :seek
 
-        # @return [Integer, nil] the offset that is not there: librdkafka has stopped reading
+        # @return [Integer, nil] the missing offset at which librdkafka has stopped reading
         attr_reader :stopped_at
 
         # Continues at another offset.
@@ -54,8 +54,8 @@ module Godwit
 
         # Continues at the log's start, unless the start is before the missing offset. No rebalance
         # may be under way: librdkafka would take this call for a part of it.
-        # @return [Integer, nil] the log's start, if it is before: the topic was made again, or its
-        #   brokers have lost records
+        # @return [Integer, nil] the log's start, if it is before the missing offset: the topic was
+        #   made again, or its brokers have lost records
         def go_on
           first = @engine.cluster.first(@position.topic.name, @position.partition)
           return first if first < @stopped_at
@@ -65,9 +65,9 @@ module Godwit
           @stopped_at = nil
         end
 
-        # Gives the blocks that the reader has not passed; a block may come again.
+        # Returns the blocks that end behind the offset; a later call may return a block again.
         # @param offset [Integer] of the next record to read
-        # @param bytes [Integer] about how much
+        # @param bytes [Integer] of records, about
         # @return [Array<Block>]
         def fetch(offset, bytes)
           @blocks.shift while @blocks.any? && @blocks.first.finish <= offset
@@ -83,7 +83,7 @@ module Godwit
 
         private
 
-        # Stores the blocks before it raises an error that came with them.
+        # Stores the blocks of a drain before it raises an error of the same drain.
         def drain(bytes, offset)
           drain_again(offset) if @draining
           @draining = true
@@ -117,14 +117,14 @@ module Godwit
           @behind_gap = false
         end
 
-        # Notes the present position as old: librdkafka may report an earlier position until records
-        # come. It also counts the offset of an error.
+        # Makes `pass` ignore the present position: librdkafka may report it until records come. An
+        # error moves this position, too: @failed is the largest offset of an error.
         def forget_position
           @before = passed
           @failed = -1
         end
 
-        # @return [Integer] the offset behind what librdkafka has given; below 0: nothing yet
+        # @return [Integer] the offset behind the records that librdkafka returned; below 0: none
         def passed
           with(0) do |list|
             Functions.position(@handle.pointer, list)

@@ -3,12 +3,12 @@
 module Godwit
   module Work
     module Kafka
-      # What a commit says beside its offset, as text, since brokers replace bytes that are not
-      # UTF-8: the owner, what {Position} has, the operator's seek that it follows. A text of
-      # another program counts as empty.
+      # The text that a commit has beside its offset: the owner, fields of {Position}, the id of an
+      # operator's seek. It is no binary data, since brokers replace bytes that are not UTF-8. The
+      # text of another program counts as empty.
       #
       # @!attribute owner
-      #   @return [String, nil] the mark of a member, which a clean release removes
+      #   @return [String, nil] names the member that owns the partition; a release removes it
       # @!attribute state
       #   @return [String, nil] of {Progress#dump}
       # @private

@@ -3,8 +3,8 @@
 module Godwit
   module Work
     module Kafka
-      # Commits of a member without outputs. During a rebalance the group refuses what has an older
-      # generation, also of partitions that the member keeps: such a commit is sent again.
+      # Commits of a member without outputs. During a rebalance the group refuses commits of an
+      # older generation, also for partitions that the member keeps: such a commit is sent again.
       #
       # **Threads**: any.
       # @private
@@ -12,7 +12,7 @@ module Godwit
         # The codes of ILLEGAL_GENERATION, UNKNOWN_MEMBER_ID, REBALANCE_IN_PROGRESS and
         # STALE_MEMBER_EPOCH.
         REFUSED = [22, 25, 27, 113].freeze
-        AGAIN = 0.02 # seconds between two attempts
+        AGAIN = 0.02 # seconds between two attempts to commit
         WAIT = 5 # seconds that a commit waits for the brokers
         PATIENCE = 3 # seconds of attempts; a heartbeat finds a lost session sooner
         # The group has refused a commit.
@@ -26,7 +26,7 @@ module Godwit
           end
         end
 
-        # @param wake_up [WakeUp] of the runner, which may end a wait
+        # @param wake_up [WakeUp] of the runner; its `abandon` ends waits
         def initialize(handle, group, wake_up)
           @handle = handle
           @group = group
@@ -49,7 +49,7 @@ module Godwit
           end
         end
 
-        # @param error [Error] the group's
+        # @param error [Error] the group's error
         # @param start [Float] the time of the first attempt
         # @raise [Error] unless the same commit may succeed soon
         def refused(error, start)

@@ -36,10 +36,10 @@ module Godwit
         end
 
         attr_reader :topic
-        # @return [String] names it in {Position#member}; of a static member after a restart, too
+        # @return [String] names this member in {Position#member}; a restart keeps a static member's
         attr_reader :mark
 
-        # Serves the group's events, and gives this member's {Share}.
+        # Serves the group's events, and returns this member's {Share}.
         def share
           nil while @handle.event(@queue, 0) { |event| serve(event) || true }
           problem, @problem = @problem, nil
@@ -67,13 +67,13 @@ module Godwit
           @commits.write(entries(positions, owned, noted))
         end
 
-        # @return [Outputs] of its runner
+        # @return [Outputs] the runner's outputs
         def outputs = @wake_up.outputs
         # (see Commits#refused)
         def refused(error, start) = @commits.refused(error, start)
 
         # @return [Array<PartitionList::Entry>] to commit
-        # @raise [LostError] for a partition that it no longer has
+        # @raise [LostError] for a partition that this member no longer has
         def entries(positions, owned = true, noted = {})
           positions.map do |one|
             raise LostError.of(@topic, one.partition) unless own?(one)
@@ -87,7 +87,7 @@ module Godwit
         # Gives partitions up after their last commit. The group gets the partitions of a revocation
         # once the last of them is given up.
         # @param positions [Array<Position>]
-        # @raise [BrokerError] if it is retriable, the member has them still
+        # @raise [BrokerError] if the error is retriable, the member still has the partitions
         def release(positions)
           own = positions.select { |one| own?(one) }.map { |one| @claims[one.partition].position }
           commit(own, owned: false) if own.any?
@@ -97,7 +97,7 @@ module Godwit
           raise
         end
 
-        # Commits the record that runs next, beside what is committed.
+        # Commits the offset of the record that runs next, together with the committed position.
         def note(position, offset)
           raise LostError.of(@topic, position.partition) unless own?(position)
           commit([@claims[position.partition].position], noted: {position.partition => offset})
@@ -123,8 +123,8 @@ module Godwit
 
         private
 
-        # Joins the group. A group shows the first client of a static member, also after a restart
-        # of its process: so that client's name has no process.
+        # Joins the group. The group shows the client's name of a static member's first process,
+        # also after a restart: so that name has no process id.
         def subscribe
           client = "godwit #{(@mark == @owner) ? Process.pid : 0} #{@mark} #{@topic.name}"
           settings = @engine.settings.consumer(@group, @topic.partitions, client, @topic.name)
@@ -159,19 +159,19 @@ module Godwit
           @arriving.reject! { |one| names.include?(one.partition) }
           @leaving = list.select { |one| @claims.key?(one.partition) }
           lost = Functions.assignment_lost(@handle.pointer) == 1
-          # The Runner does not know partitions without a mark yet, so it cannot release them.
+          # The Runner does not know the partitions in @unmarked yet, so it cannot release them.
           (lost ? names : names & @unmarked.map(&:partition)).each { |one| drop(one) }
           finish_revocation
         end
 
-        # Notes partitions that the group has given. The answer does not wait until their positions
-        # are known.
+        # Notes partitions that the group has assigned. The answer to the group does not wait until
+        # their positions are known.
         def arrive(list)
           @arriving += list
           @unanswered = true
         end
 
-        # Stores an error, as of a broker that is away: {#share} raises it once.
+        # Stores an error, such as that of an unreachable broker: {#share} raises it once.
         def error(event)
           code = Functions.event_error(event)
           return @problem = fenced if FENCED.include?(@handle.fatal&.first)
@@ -220,13 +220,13 @@ module Godwit
           @unmarked = []
         end
 
-        # Removes a partition that was taken away before the Runner got it.
+        # Removes a partition that the group revoked before the Runner got it.
         def drop(partition)
           @claims.delete(partition)&.close
           [@unmarked, @ready].each { |all| all.reject! { |one| one.partition == partition } }
         end
 
-        # Sends partitions whose offset is not in the log to its start.
+        # Moves claims whose offset is not in the log to the log's start.
         def go_back
           @claims.each_value.select(&:stopped_at).each do |claim|
             first = claim.go_on
@@ -234,8 +234,8 @@ module Godwit
           end
         end
 
-        # Sends partitions to where an operator has set the group. The Runner gets the newest
-        # position.
+        # Moves claims to the offsets that an operator has set for the group. The Runner gets the
+        # newest position.
         def seek
           seek = @engine.state["seek", @group, @topic.name] or return
           @claims.each_value do |claim|
@@ -257,7 +257,7 @@ module Godwit
         # @return [Boolean] whether an operator has paused the topic in this group
         def paused? = !@engine.state["pause", @group, @topic.name].nil?
 
-        # @return [Work::Topic] it may have grown
+        # @return [Work::Topic] with the partitions that it has got since
         def refresh(arriving)
           grown = arriving.any? { |one| one.partition >= @topic.partitions }
           grown ? @topic = @engine.topics.fetch(@topic.name) : @topic
@@ -301,7 +301,7 @@ module Godwit
         def commit_end
           commit(@claims.each_value.map(&:position), owned: false) if @claims.any?
         rescue Error
-          nil # without the commit the next owner counts a crash at most
+          nil # without this commit the next owner may count a crash
         end
 
         def serve_end(event)

@@ -5,15 +5,15 @@ require "securerandom"
 module Godwit
   module Work
     module Kafka
-      # Commits outputs and positions in one transaction: both or neither. Handlers run outside of
-      # it, so it takes a few milliseconds.
+      # Commits outputs and positions in one transaction: both or neither. Handlers run before the
+      # transaction, which takes a few milliseconds.
       #
       # **Threads**: one at a time, as {Committer} calls it.
       # @private
       class Outputs
-        ATTEMPTS = 3 # attempts at a transaction that was aborted
+        ATTEMPTS = 3 # how often a transaction is tried in all, when each try is aborted
         START = 2 # seconds for which `start` waits for the brokers
-        ABORT = 5 # seconds for which an abort waits for the brokers; the next producer aborts, too
+        ABORT = 5 # seconds for which an abort waits for the brokers; a new producer aborts it, too
         AGAIN = 0.05 # seconds before a step or a refused transaction is repeated
         # A step of the transaction failed. `facts` are librdkafka's; nil: a record was not written.
         class Failure < StandardError
@@ -25,14 +25,14 @@ module Godwit
             @facts = facts
           end
 
-          # @return [Error] for the caller: a LostError only if it is the group's
+          # @return [Error] for the caller: a LostError only if the group refuses the positions
           def error
             return @error if refused? || !@error.is_a?(LostError)
             BrokerError.new(@error.message, code: facts&.code, name: facts&.name, retriable: true)
           end
 
-          # @return [Boolean] whether the same transaction may succeed. The coordinator ends one
-          #   that takes too long: then it may refuse a record, or the rest.
+          # @return [Boolean] whether the same transaction may succeed. The coordinator ends a slow
+          #   transaction, and may then refuse its records or its other steps.
           def again?
             return fatal? || @error.is_a?(LostError) if facts.nil?
             (facts.abortable || facts.fatal) && !refused?
@@ -99,7 +99,7 @@ module Godwit
 
         def producer(limit = @settings.timeout)
           @producer ||= begin
-            # A producer that replaces another one ends its open transaction.
+            # A new producer with the same id ends the open transaction of the previous one.
             @id ||= "godwit-#{SecureRandom.hex(8)}"
             properties = @settings.transactional(@id)
             Producer.new(properties, @settings.timeout).tap { |one| begin_producing(one, limit) }
@@ -141,8 +141,8 @@ module Godwit
           end
         end
 
-        # Calls a function in slices. While the outcome of a commit is unknown, it asks again.
-        # @param limit [Numeric, nil] seconds; nil: none
+        # Calls a function in slices until librdkafka knows the outcome, or until the limit.
+        # @param limit [Numeric, nil] seconds; nil: no limit
         def step(one, name, *arguments, limit: @settings.timeout)
           start = Timeout.now
           loop do

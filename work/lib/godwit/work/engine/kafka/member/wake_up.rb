@@ -3,8 +3,8 @@
 module Godwit
   module Work
     module Kafka
-      # Wakes a runner: librdkafka writes to its pipe. It has the runner's outputs, and ends the
-      # runner's waits for brokers.
+      # Wakes a runner: librdkafka writes to the pipe of this object. The object has the runner's
+      # outputs, and ends the runner's waits for brokers.
       # @private
       class WakeUp < PipeWakeUp
         # @param path [String] names this runner
@@ -16,7 +16,7 @@ module Godwit
 
         attr_reader :outputs
 
-        # @return [Boolean] whether no call of the runner may wait
+        # @return [Boolean] whether the runner's calls must not wait any more
         def abandoned? = @abandoned
 
         # (see Work::WakeUp#abandon)

@@ -9,7 +9,7 @@ module Godwit
       # @private
       module Configuration
         OK = 0
-        TEXT = 512 # bytes of librdkafka's reason
+        TEXT = 512 # most bytes of librdkafka's reason for an error
 
         class << self
           # @param properties [Hash{String => String}] of {Settings}
@@ -25,7 +25,7 @@ module Godwit
             destroy(made) if made && !whole
           end
 
-          # @param configuration [FFI::Pointer] that no handle has taken
+          # @param configuration [FFI::Pointer] that no handle has adopted
           def destroy(configuration) = Functions.conf_destroy(configuration)
 
           private

@@ -3,13 +3,13 @@
 module Godwit
   module Work
     module Kafka
-      # What became of the records that Native::Deliveries#produce was given.
+      # The outcome of a Native::Deliveries#produce.
       #
       # * `offsets`, `times`: an Integer for each record, in order. -1: it failed, its report is
       #   missing, or librdkafka does not know (an idempotent producer's retry).
       # * `code`: 0, or librdkafka's error of the first record that failed.
-      # * `failed`: how many records failed, or found no room in time: they were not written, as
-      #   far as librdkafka knows.
+      # * `failed`: number of records that failed, or for which the queue was full: they were not
+      #   written, as far as librdkafka knows.
       # * `missing`: how many had no report in time: they may have been written.
       # @private
       Delivery = Struct.new(:offsets, :times, :code, :failed, :missing) do

@@ -5,7 +5,7 @@ require "godwit/printable"
 module Godwit
   module Work
     module Kafka
-      # Makes Ruby's errors of librdkafka's.
+      # Converts librdkafka's errors to Ruby's.
       # @private
       module Errors
         # What an rd_kafka_error_t says. `abortable`: the transaction must be aborted.
@@ -83,14 +83,14 @@ module Godwit
           UNKNOWN_LEADER_EPOCH UNSTABLE_OFFSET_COMMIT
         ].freeze
         FATAL = %w[_FATAL].freeze
-        TIMED_OUT = -185 # librdkafka's code
+        TIMED_OUT = -185 # librdkafka's code for a time-out
 
         class << self
           # @param code [Integer] an rd_kafka_resp_err_t
           # @param operation [Symbol] such as :produce
-          # @param text [String, nil] the broker's, or librdkafka's last cause; nil: the code's
+          # @param text [String, nil] of a broker, or librdkafka's last cause; nil: the code's
           # @param resource [String, nil] such as "topic payments"
-          # @param retriable [Boolean, nil] librdkafka's; nil: the code's
+          # @param retriable [Boolean, nil] as librdkafka says; nil: as RETRIABLE says
           # @return [Error, UnsupportedError] to raise
           def of(code, operation, text = nil, resource: nil, retriable: nil, fatal: nil)
             Functions.load
@@ -105,7 +105,7 @@ module Godwit
             )
           end
 
-          # @param pointer [FFI::Pointer] an rd_kafka_error_t, which this destroys, or NULL
+          # @param pointer [FFI::Pointer] an rd_kafka_error_t, which this method destroys, or NULL
           # @raise [Error] unless it is NULL
           def check(pointer, operation)
             facts = read(pointer) and raise facts.to_error(operation)
@@ -114,7 +114,7 @@ module Godwit
           # @return [Boolean] whether the same call may succeed later
           def retriable?(code) = RETRIABLE.include?(Functions.err2name(code))
 
-          # @param pointer [FFI::Pointer] an rd_kafka_error_t, which this destroys, or NULL
+          # @param pointer [FFI::Pointer] an rd_kafka_error_t, which this method destroys, or NULL
           # @return [Facts, nil] nil for NULL
           def read(pointer)
             return if pointer.null?

@@ -5,7 +5,7 @@ require "ffi"
 module Godwit
   module Work
     module Kafka
-      # The functions of librdkafka that Ruby calls. The methods have their names without
+      # The functions of librdkafka that Ruby calls. Each method has its function's name without
       # `rd_kafka_`.
       #
       # **Threads**: any, as librdkafka's functions; those of WAITING release the GVL.
@@ -26,7 +26,7 @@ module Godwit
                    "int64_t" => :int64}.freeze
         LOADING = Mutex.new
 
-        # A partition in a list: the head of its struct.
+        # A partition in a list: the first fields of its struct.
         class Partition < ::FFI::Struct
           layout :topic, :pointer, :partition, :int32, :offset, :int64, :metadata, :pointer,
             :metadata_size, :size_t, :opaque, :pointer, :error, :int, :private, :pointer

@@ -14,12 +14,12 @@ module Godwit
         CONSUMER = 1
         ERROR = 8 # librdkafka's number for the event of an error that no call reports
         NO_CLOSE = 8 # a flag: destroy does not leave the group
-        SLICE = 0.5 # seconds that a call of librdkafka waits, at most
-        SHORT = 0.1 # seconds for calls that the end of a runner interrupts
-        TEXT = 512 # bytes of an error's text
+        SLICE = 0.5 # most seconds that a call of librdkafka waits
+        SHORT = 0.1 # the same for calls that the end of a runner interrupts
+        TEXT = 512 # most bytes of an error's text
 
         # Releases a queue whose events woke a pipe: librdkafka's threads may keep the queue, and
-        # would write to the next file with the pipe's descriptor.
+        # would write to the file that gets the pipe's descriptor next.
         def self.close_queue(queue)
           Functions.queue_io_event_enable(queue, -1, nil, 0)
           Functions.queue_destroy(queue)
@@ -48,7 +48,7 @@ module Godwit
           @pointer || raise(ClosedError, "the connection to Kafka was closed: connect again")
         end
 
-        # @return [Integer] for {Native}
+        # @return [Integer] the handle's address, for {Native}
         def address = pointer.address
 
         def closed? = @pointer.nil?
@@ -63,7 +63,7 @@ module Godwit
           nil
         end
 
-        # Calls a function of librdkafka that waits. {#close} waits for its end.
+        # Calls a function of librdkafka that waits. {#close} waits until the function has returned.
         # @param name [Symbol] of {Functions}
         # @return [Object] the function's value
         def wait(name, *arguments)

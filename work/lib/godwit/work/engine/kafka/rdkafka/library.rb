@@ -25,7 +25,7 @@ module Godwit
             @found ||= search(sources)
           end
 
-          # @param what [String] needs it
+          # @param what [String] what needs this version, for the error
           # @raise [UnsupportedError] when librdkafka is older
           def need(version, what)
             return if newer?(find.version, version)
@@ -34,7 +34,7 @@ module Godwit
               "the file: GODWIT_LIBRDKAFKA=/path/to/librdkafka.so.1")
           end
 
-          # @param sources [Array<Array(String, Array<String>)>] names and files
+          # @param sources [Array<Array(String, Array<String>)>] name and files of each source
           def search(sources)
             load_ffi
             reasons = sources.map do |source, files|
@@ -74,7 +74,7 @@ module Godwit
               "brings it with librdkafka (#{error.message})"
           end
 
-          # @return [Found, String] or why the file is not librdkafka
+          # @return [Found, String] the library, or the reason why Work cannot use the file
           def check(file)
             library = ::FFI::DynamicLibrary.open(file, FLAGS)
             function = library.find_function("rd_kafka_version_str") or
@@ -86,7 +86,7 @@ module Godwit
             error.message.lines.first.strip
           end
 
-          # @return [Boolean] whether it is at least this one
+          # @return [Boolean] whether the version is `least` or newer
           def newer?(version, least)
             (numbers(version) <=> numbers(least)) >= 0
           end

@@ -3,7 +3,7 @@
 module Godwit
   module Work
     module Kafka
-      # Partitions with offsets and texts, as librdkafka takes and gives them.
+      # Partitions with offsets and texts, as librdkafka accepts and returns them.
       # @private
       module PartitionList
         # An offset, or an error's code, of a partition. `metadata` is the text of a commit.
@@ -32,7 +32,7 @@ module Godwit
             end
           end
 
-          # @param pointer [FFI::Pointer] of a partition
+          # @param pointer [FFI::Pointer] to a partition in a list
           def entry(pointer)
             one = Functions::Partition.new(pointer)
             text = one[:metadata].read_bytes(one[:metadata_size]) unless one[:metadata].null?
