@@ -3,7 +3,7 @@
 module Godwit
   # Counts the peers of a socket from the events of libzmq's monitor. ext/godwit/peers.c has the
   # same algorithm for the extension, which reads the events during its own calls, where
-  # no Ruby code may run. That file says how the algorithm guesses, and what it cannot tell.
+  # no Ruby code may run. peers.c says what the events do not tell, and what the algorithm guesses.
   # @private
   class PeerCounter
     KINDS = {
@@ -12,11 +12,11 @@ module Godwit
       handshake_failed_protocol: :failed, handshake_failed_auth: :failed
     }.freeze
 
-    # The handshakes that had succeeded and failed when a connection was opened; nil: unknown.
+    # The counts of succeeded and of failed handshakes when a connection was opened; nil: unknown.
     Connection = Struct.new(:successes, :failures)
     private_constant :Connection
 
-    # @return [Integer] connections, and those of them whose handshake is done
+    # @return [Integer] open connections; those of them whose handshake has succeeded
     attr_reader :open, :established
 
     # @param io_threads [Integer] of the context; with several threads libzmq may report a

@@ -11,10 +11,10 @@ module Godwit
   #
   # Every latency is a round-trip time. All times come from the monotonic clock. The figures exclude
   # connecting and the warm-up, which lasts 1 s, or 1,000 messages with `count:`. No message is sent
-  # again. Each method waits for the end of the measurement; it ends early with an exception alone.
+  # again. Each method returns at the end of the measurement, or raises an exception before.
   # When the server dies, {ServerLostError#result} is what was measured before.
   #
-  # **Threads**: any number may measure at a time, each with its own sockets.
+  # **Threads**: several threads may measure at a time. Each measurement has its own sockets.
   module Perf
     autoload :Agent, "godwit/perf/agent"
     autoload :Exchange, "godwit/perf/exchange"
@@ -34,22 +34,22 @@ module Godwit
     private_constant :Agent, :LatencyMeasurement, :LoadMeasurement, :MatrixMeasurement,
       :OwnServer, :Receiver, :ThroughputMeasurement
 
-    # Bytes of a message.
+    # Bytes of a message, by default.
     SIZE = 100
-    # Seconds that a measurement takes.
+    # Seconds that a measurement takes, by default.
     TIME = 10
     # Seconds to wait for a connection or an answer.
     TIMEOUT = 5
     # Bytes of a message of {.matrix}, by default.
     MATRIX_SIZE = 5
-    # Round trips of a pair in a matrix.
+    # Round trips between two hosts of {.matrix}, by default.
     MATRIX_COUNT = 5_000
     # The most bytes of a message.
     MAX_SIZE = 64 << 20
 
     class << self
-      # Round trips, one after the other: the client is a REQ.
-      # @param endpoint [String, nil] of the server; nil: one of its own on loopback
+      # Measures round trips, one after the other: the client is a REQ.
+      # @param endpoint [String, nil] of the server; nil: starts a server on loopback
       # @param size [Integer] bytes of a message, 0 to {MAX_SIZE}
       # @param time [Numeric] seconds to measure
       # @param count [Integer, nil] round trips to measure, instead of a time
@@ -58,8 +58,8 @@ module Godwit
       # @param options [Hash] socket options, as {Socket#initialize} (`curve:`, `context:`…)
       # @return [Latency]
       # @raise [TimeoutError] when the server gives no answer during connecting or warm-up
-      # @raise [ServerLostError] when it cannot connect again after a time-out, or with `count:` has
-      #   no reply for 30 s and the time-out
+      # @raise [ServerLostError] when the client cannot connect again after a time-out, or, with
+      #   `count:`, gets no reply for 30 s plus the time-out
       # @raise [AnswerError] when a reply has another size
       # @raise [ArgumentValueError, ArgumentTypeError]
       def latency(endpoint = nil, size: SIZE, time: TIME, count: nil, timeout: TIMEOUT, **options)
@@ -70,10 +70,10 @@ module Godwit
         end
       end
 
-      # Messages from a PUSH here to a PULL of the server, which takes the time and checks the
-      # number in each message. Messages of less than 2 bytes have few numbers, or none: then a loss
-      # in the middle may count as a loss at the end.
-      # @param endpoint [String, nil] of the server; nil: one of its own on loopback
+      # Sends messages from a PUSH to a PULL of the server. The server measures the time and checks
+      # the number in each message. Messages of less than 2 bytes have few numbers, or none: then a
+      # message lost in the middle may count as one lost at the end.
+      # @param endpoint [String, nil] of the server; nil: starts a server on loopback
       # @param size [Integer] bytes of a message, 0 to {MAX_SIZE}
       # @param time [Numeric] seconds to send
       # @param count [Integer, nil] messages to send, instead of a time
@@ -82,8 +82,8 @@ module Godwit
       # @param timeout [Numeric] seconds to wait for a connection or an answer of the server
       # @param options [Hash] socket options, as {Socket#initialize}
       # @return [Throughput]
-      # @raise [TimeoutError] when the server gives no answer, or takes no message for 30 s and the
-      #   time-out; {ServerLostError} in mid-measurement
+      # @raise [TimeoutError] when the server gives no answer, or receives no message for 30 s plus
+      #   the time-out; {ServerLostError} in mid-measurement
       # @raise [AnswerError] when the server is no {Server}
       # @raise [StateError] when the server could not measure
       # @raise [ArgumentValueError, ArgumentTypeError]
@@ -97,10 +97,10 @@ module Godwit
         end
       end
 
-      # Messages at a rate, from a DEALER: each goes when it is due, whether earlier ones have their
-      # replies or not. An overdue message goes at once. A server that stalls delays all messages
-      # that are due meanwhile, and {Load#intended} shows it.
-      # @param endpoint [String, nil] of the server; nil: one of its own on loopback
+      # Sends messages at a rate from a DEALER: each at its scheduled time, even if earlier messages
+      # have no replies yet. A late message is sent at once. If the server stalls, {Load#intended}
+      # includes the delay of all messages that were scheduled meanwhile.
+      # @param endpoint [String, nil] of the server; nil: starts a server on loopback
       # @param rate [Numeric] messages a second
       # @param size [Integer] bytes of a message, 0 to {MAX_SIZE}
       # @param time [Numeric] seconds to send
@@ -109,7 +109,7 @@ module Godwit
       # @param options [Hash] socket options, as {Socket#initialize}
       # @return [Load]
       # @raise [TimeoutError] when the server gives no answer during connecting or warm-up
-      # @raise [ServerLostError] when replies are missing at the end, and it cannot connect again
+      # @raise [ServerLostError] when replies are missing at the end, and no new connection succeeds
       # @raise [AnswerError] when a reply is another message
       # @raise [ArgumentValueError, ArgumentTypeError]
       def load(endpoint = nil, rate:, size: SIZE, time: TIME, count: nil, timeout: TIMEOUT,
@@ -123,9 +123,9 @@ module Godwit
       end
 
       # Latencies between all pairs of a group of hosts, one pair after the other: each host runs a
-      # {Server} with `agent: true`, sends the requests to each, itself included, and takes the
+      # {Server} with `agent: true`, sends requests to each host, itself included, and measures the
       # times. An agent does one run at a time, and a row may take 60 s. During the run each agent
-      # echoes on a port of its own; with `curve:` a key that exists for this run alone may connect.
+      # echoes on a port of its own; with `curve:` a key made for this run alone may connect.
       # @param hosts [Hash{String => String}] tcp endpoints by name, as all hosts reach them
       # @param size [Integer] bytes of a message, 0 to {MAX_SIZE}
       # @param count [Integer] round trips of a pair

@@ -7,13 +7,13 @@ module Godwit
   #   poller.register(push, :writable)
   #   poller.wait(1.5).each { |event| p event.object, event.readable?, event.writable? }
   #
-  # **Level-triggered**: each wait reports all that is ready. Another thread may receive first;
-  # where several threads receive, call `recv_nonblock`.
+  # **Level-triggered**: each wait reports all that is ready. Another thread may receive the
+  # message first; where several threads receive, call `recv_nonblock`.
   #
   # **Threads and fibers**: any number may use one poller and its sockets at once, also to wait.
-  # Each waiter gets every event; a change holds for waiters too. Linux lets about 100 fibers wait
-  # on one poller. A wait ends like that of a {Socket}; {#close}, and the close of a registered
-  # socket until it is removed, end it with {ClosedError}.
+  # Each waiter gets every event. A change of the registered objects affects running waits. Linux
+  # lets about 100 fibers wait on one poller. A wait ends like that of a {Socket}. After {#close},
+  # and while a closed socket is registered, it raises {ClosedError}.
   #
   # **Fork**: in a child every method of an inherited poller raises {ForkedError}.
   # @see http://api.zeromq.org/4-3:zmq-poll zmq_poll(3)
@@ -41,14 +41,14 @@ module Godwit
 
       # @return [Socket, IO, #to_io] the registered object
       attr_reader :object
-      # @return [Boolean] a message is there; of an IO: data, a connection to accept, or its end
+      # @return [Boolean] a message can be received; an IO has data, a new connection or end of file
       def readable? = @bits.anybits?(READABLE)
-      # @return [Boolean] a message can be sent; of an IO: bytes can be written
+      # @return [Boolean] a message can be sent, or bytes can be written to the IO
       def writable? = @bits.anybits?(WRITABLE)
-      # @return [Boolean] an IO is broken, such as a pipe whose reader is gone; never of a socket
+      # @return [Boolean] the IO is broken, such as a pipe whose reader is gone; false for a socket
       def error? = @bits.anybits?(ERROR)
 
-      # @return [Array<Symbol>] of :readable, :writable and :error
+      # @return [Array<Symbol>] those of :readable, :writable and :error that are true
       def events
         [(:readable if readable?), (:writable if writable?), (:error if error?)].compact
       end
@@ -81,15 +81,15 @@ module Godwit
       end
     end
 
-    # Adds a socket or IO. The poller keeps it from being collected.
+    # Adds a socket or IO. While it is registered, the garbage collector does not collect it.
     # @param thing [Socket, IO, #to_io]
-    # @param events [Array<Symbol>] :readable, :writable or both; none: :readable. Of both, the one
-    #   that the socket's type never becomes is ignored
+    # @param events [Array<Symbol>] :readable, :writable or both; none: :readable. With both, an
+    #   event that the socket's type never has is ignored
     # @return [self]
-    # @raise [PollerError] when it, or another IO over its descriptor, is registered already
-    # @raise [UnsupportedError] when it never becomes ready: a PUB readable, a PULL writable, the
-    #   wrong end of a pipe
-    # @raise [ArgumentTypeError] when it is neither socket nor IO
+    # @raise [PollerError] when `thing`, or another IO over its descriptor, is registered already
+    # @raise [UnsupportedError] when `thing` never becomes ready: a PUB readable, a PULL writable,
+    #   the wrong end of a pipe
+    # @raise [ArgumentTypeError] when `thing` is neither socket nor IO
     # @raise [ArgumentValueError] when an event is unknown
     # @raise [ClosedError, ForkedError]
     def register(thing, *events)
@@ -114,8 +114,8 @@ module Godwit
       raise unregistered(:modify, thing, "register it first")
     end
 
-    # Removes a socket or IO, also a closed one. Remove an IO before you close it: a waiting thread
-    # notices another thread's close only within half a second.
+    # Removes a socket or IO, also a closed one. Remove an IO before you close it: a thread that
+    # waits may notice the close half a second late.
     # @param thing [Socket, IO, #to_io] that is registered
     # @return [self]
     # @raise [PollerError] when it is not registered
@@ -152,8 +152,8 @@ module Godwit
     def empty? = size.zero?
 
     # Waits until a registered socket or IO is ready. Idle sockets cost nothing. Bytes that an IO or
-    # an OpenSSL::SSL::SSLSocket has read ahead make it readable; the bytes that another object over
-    # an IO keeps do not: read from it until it has none.
+    # an OpenSSL::SSL::SSLSocket has read ahead make it readable. Bytes in the buffer of another
+    # object that reads the IO do not: read that object until its buffer is empty.
     # @param timeout [Integer, Float, nil] seconds; 0: does not wait; nil: for ever
     # @yieldparam event [Event] with a block: each event
     # @return [Array<Event>] in no order; empty when time is up
@@ -217,8 +217,8 @@ module Godwit
 
     private
 
-    # Notes the objects whose `pending` reports bytes that their descriptor no longer has. Makes a
-    # new Array, since another thread may read the old one.
+    # Lists the objects with a method `pending`: they buffer bytes which they already read from the
+    # descriptor. Makes a new Array, since another thread may read the old one.
     def note_ahead(thing, bits)
       ahead = bits.anybits?(Event::READABLE) && thing.respond_to?(:pending)
       return self unless ahead || @readers_ahead
@@ -228,7 +228,7 @@ module Godwit
       self
     end
 
-    # @return [Array, nil] as _wait
+    # @return [Array, nil] as _wait: objects and their bits in turn
     def wait_ahead(milliseconds)
       ahead = @readers_ahead&.select { |thing| ahead?(thing) }
       return _wait(milliseconds) if ahead.nil? || ahead.empty?
@@ -237,8 +237,8 @@ module Godwit
       ready.to_a.flatten(1)
     end
 
-    # OpenSSL keeps decrypted bytes, and its Ruby part what `gets` has not given out. JRuby's has
-    # no `pending`: it warns and returns nil.
+    # OpenSSL buffers decrypted bytes (`pending`); its Ruby code buffers bytes for `gets`
+    # (@rbuffer). On JRuby `pending` only warns and returns nil.
     def ahead?(thing)
       return false if thing.respond_to?(:closed?) && thing.closed?
       return true if RUBY_ENGINE != "jruby" && thing.pending > 0

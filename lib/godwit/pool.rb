@@ -3,28 +3,28 @@
 require_relative "pool/slots"
 
 module Godwit
-  # A fixed number of sockets that threads and fibers borrow, each alone.
+  # A limited number of sockets that threads and fibers borrow. A borrowed socket has one user.
   #
   #   pool = Godwit::Pool.new(size: 5) { Godwit::REQ.connect("tcp://127.0.0.1:5555") }
   #   pool.with { |req| req.request("hello", timeout: 1) }
   #
-  # The pool opens a socket when one is needed, and lends the one that came back last. When a block
-  # does not run to its end (an exception, `break`, `return`, `throw`, a kill), its socket may be in
-  # the middle of an exchange: the pool closes it, and opens another when one is needed. `next` ends
-  # a block as usual.
+  # The pool lends the socket that came back last, and opens a socket when none is idle. When a
+  # block does not run to its end (an exception, `break`, `return`, `throw`, a kill), its socket may
+  # be in the middle of an exchange: the pool closes that socket, and opens another when needed.
+  # `next` ends a block as usual.
   #
   # A block within a block borrows a second socket.
   #
-  # **Threads and fibers**: any may use it at once. With a `Fiber.scheduler` a wait for a socket
-  # lets other fibers run. A trap handler cannot use it. It belongs to the main Ractor.
+  # **Threads and fibers**: any number may use the pool at once. With a `Fiber.scheduler` a wait for
+  # a socket lets other fibers run. Trap handlers and other Ractors than the main one cannot use it.
   #
-  # **Fork**: a child starts with no sockets, and opens its own. The parent's stay as they are.
+  # **Fork**: a child starts with no sockets, and opens its own. It does not touch the parent's.
   class Pool
     extend Keywords
 
-    # @param size [Integer] most sockets, 1 or more
+    # @param size [Integer] sockets that may be open at most, 1 or more
     # @param timeout [Integer, Float, nil] seconds that {#with} waits for a socket; nil: for ever
-    # @yieldreturn [Socket] a new one
+    # @yieldreturn [Socket] a new socket for the pool
     # @raise [ArgumentValueError, ArgumentTypeError] without a block, or for a wrong value
     def initialize(size: 5, timeout: 5, &block)
       unless block
@@ -40,7 +40,7 @@ module Godwit
       ForkDetector::PER_PROCESS.add(self)
     end
 
-    # @return [Integer] most sockets
+    # @return [Integer] sockets that may be open at most
     attr_reader :size
 
     # Lends a socket to the block.
@@ -67,7 +67,7 @@ module Godwit
     # @return [Integer] sockets that can be borrowed without a wait
     def available = @slots.available
 
-    # Closes the sockets that are not in use, and each other one when its block ends. A thread that
+    # Closes the idle sockets at once, and each borrowed socket when its block ends. A thread that
     # waits for a socket gets {ClosedError}. A second call does nothing.
     # @return [nil]
     def close = @slots.close

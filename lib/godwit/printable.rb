@@ -8,13 +8,13 @@ module Godwit
     # and direction marks.
     UNSAFE =
       /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/
-    LINE = 300 # characters of a line: a terminal shows all of it, with the fix at its end
-    LINE_END = 100 # characters of a longer line's end
+    LINE = 300 # most characters of a line; the fix of an error is at the line's end
+    LINE_END = 100 # characters that remain of the end of a longer line
     # The characters of {UNSAFE} that JSON does not escape itself.
     UNSAFE_IN_JSON = /[\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/
 
     class << self
-      # @param lines [Boolean] whether newlines and tabs stay
+      # @param lines [Boolean] whether newlines and tabs stay unescaped
       # @return [String] in UTF-8, without characters that control a terminal
       def text(text, lines: false)
         unless text.encoding == Encoding::UTF_8 && text.valid_encoding?

@@ -14,14 +14,14 @@ module Godwit
   #   end
   #
   # **Its sockets** belong to it while it runs: every other use of them raises {BusyError}, except
-  # `close`, `closed?`, `inspect` and `endpoints`. Set them up before. The proxy ends when one of
-  # them, or their context, is closed.
+  # `close`, `closed?`, `inspect` and `endpoints`. Set options and endpoints before. The proxy ends
+  # when one of its sockets, or their context, is closed.
   #
-  # **High-water marks** hold: the proxy receives nothing while the other side has no room. It keeps
-  # at most one message per direction, across {#pause} and {#stop}, and sends it first when it runs
-  # again. A ROUTER drops replies for a peer that is gone or at its high-water mark; with
-  # `mandatory: true` the proxy waits for a full peer, and counts the replies to a peer that is
-  # gone.
+  # **High-water marks** hold: the proxy receives nothing while the other side cannot send. It
+  # stores at most one message per direction, across {#pause} and {#stop}, and sends that message
+  # first when it runs again. A ROUTER drops replies for a peer that is gone or at its high-water
+  # mark; with `mandatory: true` the proxy waits for a peer at its mark, and counts the replies to a
+  # peer that is gone.
   #
   # **Threads, fibers, signals**: any thread or fiber may call any method; {#stop}, {#pause} and
   # {#resume} also work in a `trap` block. {#run} lets other threads and fibers run, and ends within
@@ -36,9 +36,9 @@ module Godwit
 
     # The messages that went through one socket of a proxy, and the bytes of their frames.
     #
-    # @attr_reader [Integer] received messages received from it
+    # @attr_reader [Integer] received messages received from the socket
     # @attr_reader [Integer] received_bytes bytes of their frames
-    # @attr_reader [Integer] sent messages sent to it; a ROUTER, PUB or XPUB may have dropped some
+    # @attr_reader [Integer] sent messages given to the socket; a ROUTER, PUB or XPUB may drop some
     # @attr_reader [Integer] sent_bytes bytes of their frames
     Traffic = Struct.new(:received, :received_bytes, :sent, :sent_bytes)
 
@@ -47,7 +47,7 @@ module Godwit
     # @attr_reader [Traffic] frontend of the front socket
     # @attr_reader [Traffic] backend of the back socket; as `frontend` where both are one socket
     # @attr_reader [Traffic] capture the copies; all 0 without a capture socket
-    # @attr_reader [Integer] dropped messages whose peer is gone: a ROUTER with `mandatory: true`
+    # @attr_reader [Integer] dropped messages of a ROUTER with `mandatory: true` whose peer is gone
     Statistics = Struct.new(:frontend, :backend, :capture, :dropped)
 
     # Types that send and receive in turn, and their replacements.
@@ -70,7 +70,7 @@ module Godwit
     # @param capture [Socket, nil] a PUB, XPUB, PUSH, PAIR or DEALER that gets a copy of each
     #   message, in both directions. While it cannot send, the messages wait. Messages that it
     #   receives are not read
-    # @raise [ArgumentTypeError] when one is no socket
+    # @raise [ArgumentTypeError] when an argument is no socket
     # @raise [ArgumentValueError] when a type does not fit, or no message could pass
     # @raise [ClosedError, ForkedError, BusyError] when a socket cannot be used
     def initialize(frontend, backend, capture: nil)
@@ -91,8 +91,8 @@ module Godwit
     # Runs until {#stop} is called.
     # @return [Statistics]
     # @raise [ClosedError] when one of its sockets, or their context, is closed meanwhile
-    # @raise [ContextTerminatedError] when their context is shut down
-    # @raise [StateError] when it runs already
+    # @raise [ContextTerminatedError] when the sockets' context is shut down
+    # @raise [StateError] when the proxy runs already
     # @raise [BusyError] when another proxy uses a socket, or a thread waits on one
     def run
       token = Object.new
@@ -111,8 +111,8 @@ module Godwit
     # @return [self] once the sockets belong to it
     # @raise [Error] as {#run}
     def start = launch(Object.new)
-    # Tells the proxy to end; it keeps the messages that it holds. Does not wait for the end (see
-    # {#wait}). Does nothing when it does not run.
+    # Tells the proxy to end. The next run sends the messages that it has received but not sent.
+    # Does not wait for the end (see {#wait}). Does nothing when the proxy does not run.
     # @return [self]
     def stop = control(:stop)
     alias_method :terminate, :stop
@@ -120,7 +120,7 @@ module Godwit
     # Waits until the proxy has ended and its sockets are the caller's again.
     # @param timeout [Integer, Float, nil] seconds
     # @return [self, nil] nil when time is up
-    # @raise [Error] that ended it, unless its sockets or their context were closed
+    # @raise [Error] that ended the proxy, unless its sockets or their context were closed
     def wait(timeout = nil)
       Timeout.check(timeout)
       thread = @thread
@@ -130,20 +130,20 @@ module Godwit
       self
     end
     alias_method :join, :wait
-    # Takes no message from now on, except one that it is just taking; new messages wait as
-    # high-water marks allow. Holds for the next {#run} too.
+    # Receives no more messages, except one whose receive has begun. New messages stay in libzmq's
+    # queues. The pause also holds for the next {#run}.
     # @return [self]
     def pause = control(:pause)
     # Ends {#pause}.
     # @return [self]
     def resume = control(:resume)
-    # @return [Boolean] whether it runs, in this process
-    def running? = _running? && !!@thread&.alive? # {#start} acquires sockets before a thread
+    # @return [Boolean] whether the proxy runs, in this process
+    def running? = _running? && !!@thread&.alive? # sockets are acquired before the thread starts
     # @return [Boolean] whether {#pause} was called last
     def paused? = _paused?
 
-    # Counts the messages that the proxy moved, in all its runs. While it runs, the numbers may be
-    # of slightly different moments.
+    # Counts the messages that the proxy forwarded, in all its runs. While the proxy runs, the
+    # counts may be of slightly different moments.
     # @return [Statistics]
     def statistics
       counters = _counters
@@ -151,8 +151,8 @@ module Godwit
       Statistics.new(*sides, counters.last).freeze
     end
 
-    # Stops the proxy, waits for its end, and closes the sockets that {Patterns#queue} and the
-    # others made. A second call does nothing.
+    # Stops the proxy, waits for its end, and closes the sockets that a method of {Patterns} made.
+    # A second call does nothing.
     # @return [nil]
     def close
       stop
@@ -185,8 +185,8 @@ module Godwit
       self
     end
 
-    # No interrupt may come between taking the sockets and having a thread that releases them; the
-    # thread starts with the same mask.
+    # No interrupt may come between the acquisition of the sockets and the start of the thread that
+    # releases them. The thread starts with the same mask.
     def launch(token)
       Thread.handle_interrupt(Object => :never) do
         unless _acquire
@@ -214,7 +214,7 @@ module Godwit
       _release
     end
 
-    # The sockets are released before {#run} returns or raises.
+    # Waits for the thread, so that {#run} returns or raises after the release of the sockets.
     def end_run
       return if forked?
       Thread.handle_interrupt(Object => :never) do

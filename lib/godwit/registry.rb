@@ -1,8 +1,8 @@
 # frozen_string_literal: true
 
 module Godwit
-  # The sockets, proxies and loggers of the main Ractor, for {Godwit.metrics}. It keeps none from
-  # being collected.
+  # The sockets, proxies and loggers of the main Ractor, for {Godwit.metrics}. The references are
+  # weak: the garbage collector may collect each object.
   module Registry
     OBJECTS = WeakSet.new
     @lock = Mutex.new
@@ -15,7 +15,7 @@ module Godwit
         OBJECTS.add(object) if Runtime.main_ractor?
       end
 
-      # Keeps the counts of a socket that was closed.
+      # Gives the metrics the counts of a closed socket.
       def closed(socket)
         @metrics&.closed(socket) if Runtime.main_ractor?
       end
@@ -27,9 +27,9 @@ module Godwit
 
   # The counts of all sockets, proxies and loggers of this process, in the text form of Prometheus
   # ({file:docs/metrics.md}). Sockets of one type with the same endpoints are one series. Sockets of
-  # other Ractors than the main one are not among them.
+  # other Ractors than the main one are not counted.
   #
-  # Any thread or fiber may call it; a trap handler cannot. A forked child has its own counts.
+  # Any thread or fiber may call this method; a trap handler cannot. A forked child counts anew.
   # @return [String] in UTF-8; its content type is "text/plain; version=0.0.4"
   # @see Socket::Counts#stats
   # @see Proxy#statistics

@@ -1,8 +1,8 @@
 # frozen_string_literal: true
 
 module Godwit
-  # What the files that mruby compiles too (mruby/manifest) need of the running Ruby.
-  # mruby/lib/prologue.rb has the same for mruby.
+  # The methods that depend on the running Ruby. mruby/lib/prologue.rb defines the same methods for
+  # mruby, which compiles some files of lib (mruby/manifest).
   module Runtime
     # The largest value of an unsigned option of 64 bits.
     MAX_UINT64 = 2**64 - 1
@@ -43,7 +43,7 @@ module Godwit
       end
 
       def io(object) = IO.try_convert(object)
-      # Warns of an exception in a block of the user's.
+      # Prints a warning about an exception in the user's block.
       def report(text, error) = warn("#{text} #{error.full_message(highlight: false)}")
 
       def strerror(errno) = SystemCallError.new(nil, errno).message
@@ -64,8 +64,8 @@ module Godwit
         text.valid_encoding? ? text : text.b
       end
 
-      # @return [Boolean] whether a socket of another process is bound to the path. The kernel
-      #   refuses a connect of another type of socket, and the bound socket does not notice it
+      # @return [Boolean] whether a socket of another process is bound to the path. The probe has
+      #   another socket type: the kernel refuses its connect, and the bound socket does not notice
       def bound_elsewhere?(path)
         return false unless main_ractor? # another Ractor cannot use the library socket
         require "socket"
@@ -73,7 +73,7 @@ module Godwit
         probe.connect(::Socket.sockaddr_un(path))
         true
       rescue Errno::EPROTOTYPE, ::SocketError # JRuby raises SocketError for any refusal
-        own = own_inodes # first read the own inodes: libzmq may close a socket meanwhile
+        own = own_inodes # before the next line, during which libzmq may close a socket
         bound = inodes(path)
         bound.any? && (bound & own).empty?
       rescue SystemCallError, ArgumentError

@@ -14,15 +14,15 @@ module SemanticLogger
     #     require "godwit/semantic_logger"
     #     SemanticLogger.add_appender(appender: :godwit, endpoint: "tcp://loghost:7000")
     #
-    # The program is the application, or else the name of the class that logs. Tags and exceptions
-    # travel as such. The payload is the given one, with `name`, `thread`, `duration_ms`,
-    # `named_tags` and `metric` if present. Level trace becomes debug. The time is that at which the
-    # appender gets the message, a moment after the call.
+    # A record's program is the application, or else the name of the class that logs. Tags and
+    # exceptions remain such. The payload is the given one, with `name`, `thread`, `duration_ms`,
+    # `named_tags` and `metric` if present. Level trace becomes debug. The record's time is the time
+    # at which the appender gets the message, a moment after the call.
     #
     # **Threads**: semantic_logger calls the appender from one thread of its own. **Fork**: the
     # child's first record starts a writer of its own.
     class Godwit < Subscriber
-      # The numbers of Ruby's Logger.
+      # The levels of semantic_logger as the numbers of Ruby's Logger.
       LEVELS = {trace: 0, debug: 0, info: 1, warn: 2, error: 3, fatal: 4}.freeze
       # Options of semantic_logger's Subscriber.
       OWN = %i[level formatter filter application environment metrics].freeze
@@ -30,8 +30,8 @@ module SemanticLogger
       private_constant :LEVELS, :OWN, :TEXT
 
       # @param endpoint [String] see {::Godwit::Logger#initialize}
-      # @param options [Hash] `level:`, `filter:`, `application:`… as every appender takes them;
-      #   with `formatter:` that makes the text. All others are those of {::Godwit::Logger}:
+      # @param options [Hash] `level:`, `filter:`, `application:`… as every appender has them; a
+      #   `formatter:` makes the text. All others are those of {::Godwit::Logger}:
       #   `linger:`, `overflow:`, `durable:`, `curve:`…
       # @raise [::Godwit::Error] as {::Godwit::Logger#initialize}
       def initialize(endpoint:, **options, &block)
@@ -60,7 +60,7 @@ module SemanticLogger
         @records.add(LEVELS.fetch(log.level), text, application || log.name, payload(log))
       end
 
-      # The text of a record. An error alone has no message.
+      # The text of a record. An exception that is logged without a message gives the text.
       def text(log)
         return log.message.to_s unless log.message.nil? && log.exception
         TEXT.title(log.exception)

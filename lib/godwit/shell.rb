@@ -9,22 +9,22 @@ require_relative "shell/primitives" unless Godwit::BACKEND == :native
 require_relative "shell/jruby" if RUBY_ENGINE == "jruby"
 
 module Godwit
-  # The output of commands, row by row. A row is read when it is asked for, and not kept. A command
-  # whose rows are no longer wanted is stopped with all the processes that it started, and reaped.
+  # The output of commands, row by row. A row is read when the caller asks for it, and not stored.
+  # When the caller wants no more rows, the command and all processes that it started are stopped.
   #
   # Each command leads a process group. The group gets TERM, and KILL after `grace:`, when the block
-  # is left (`break`, an exception, `Thread#kill`, a Timeout), at the command's own end (for
+  # ends early (`break`, an exception, `Thread#kill`, a Timeout), at the command's own end (for
   # processes in its background), when its {Stream} is closed or collected, and at exit. Processes
-  # that leave the group (`setsid`, daemons) escape. After `exit!`, `Process.daemon` or `kill -9` of
-  # this process a command ends at its next write, once no forked child has its pipe.
+  # that left the group (`setsid`, daemons) get no signal. After `exit!`, `Process.daemon` or
+  # `kill -9` of this process a command ends at its next write, once no forked child has its pipe.
   #
   # Ctrl-C reaches this process alone. When a SignalException such as Interrupt ends the block, the
   # command gets that signal first. Godwit changes no signal handler; a handler may pass the signal
   # on with {Shell.signal}.
   #
-  # It works in threads, under a fiber scheduler, and in forked children (which leave their parent's
-  # commands alone); in the main Ractor only, and not in trap handlers. Thread#kill, Thread#raise,
-  # Timeout and signals end all waits at once. It sets `$?` as Ruby's own methods do.
+  # Shell works in threads, under a fiber scheduler, and in forked children (which do not touch the
+  # parent's commands); in the main Ractor only, not in trap handlers. Thread#kill, Thread#raise,
+  # Timeout and signals end all waits at once. Shell sets `$?` as Ruby's own methods do.
   #
   # @example
   #   Godwit::Shell.rows("find", "/", "-name", "*.rb") { |row| puts row; break if enough }
@@ -33,7 +33,7 @@ module Godwit
   #   Godwit::Shell.pipe(%w[find / -type f -print0], %w[xargs -0 wc -c]).each { |row| puts row }
   module Shell
     if BACKEND == :native
-      Primitives = Backend::Native # it has the methods that shell/primitives.rb has over FFI
+      Primitives = Backend::Native # defines the methods that shell/primitives.rb has
       private_constant :Primitives
     end
 
@@ -46,22 +46,22 @@ module Godwit
     # @option options [Boolean] :shell (false) whether the command is one String for /bin/sh
     # @option options [Hash{String => String, nil}] :env variables on top of this process's; nil
     #   removes one
-    # @option options [Boolean] :unsetenv_others (false) whether `env:` has all its variables
+    # @option options [Boolean] :unsetenv_others (false) whether it gets no variables beside `env:`
     # @option options [String, Pathname, Dir] :chdir the folder that it runs in
     # @option options [String, Pathname, IO, #read, #each] :input (nothing) its stdin: a Pathname is
-    #   a file to open; an IO it reads itself, from where Ruby has read up to; other objects a
-    #   thread reads and writes to it: `read(bytes)` until nil, or `each` (rows of a Stream with
-    #   their separator, messages as lines). Unread input is no error
+    #   a file to open; the command itself reads an IO, from the offset that Ruby has reached; a
+    #   thread writes a String, or the bytes of another object: of `read(bytes)` until nil, or of
+    #   `each` (rows of a Stream with their separator, messages as lines). Unread input is no error
     # @option options [Symbol, Proc, Pathname, IO, #write] :err (:inherit) its stderr: `:inherit`,
     #   `:merge` with stdout, `:discard`, `:tail` (the status has the last 64 KiB), `:rows` (yields
     #   `[:out, row]` and `[:err, row]`), a Proc that gets each row, a Pathname as a file to create
-    #   or empty, an IO that it writes to itself, or an object whose `write` gets its bytes. Of a
-    #   pipeline it is that of all stages
+    #   or empty, an IO to which the command writes, or an object whose `write` gets the bytes. In a
+    #   pipeline it is the stderr of all stages
     # @option options [String, :chunk] :sep ("\n") the end of a row, such as "\0"; `:chunk` yields
     #   the bytes of each read, cut between characters of UTF-8
     # @option options [Boolean] :chomp (true) whether rows come without `sep:`, and without a "\r"
     #   before "\n"
-    # @option options [Integer] :limit (1 MiB) bytes of a row without its end, 1 or more
+    # @option options [Integer] :limit (1 MiB) most bytes of a row without its `sep:`, 1 or more
     # @option options [Symbol] :long (:raise) for longer rows: `:raise`, `:split` into several,
     #   `:cut` to the limit, between characters of UTF-8
     # @option options [Encoding, String] :encoding (Encoding.default_external) of the rows
@@ -69,7 +69,7 @@ module Godwit
     #   until the block ends: no allocation per row
     # @option options [Numeric] :timeout seconds for the whole run; then the command is stopped, the
     #   rows end, and `status.timed_out` is :timeout
-    # @option options [Numeric] :idle seconds to wait for one row, likewise
+    # @option options [Numeric] :idle seconds to wait for one row; then as at `timeout:`
     # @option options [Numeric] :grace (2) seconds between TERM and KILL
     # @option options [Numeric] :drain (1) seconds without output to wait when the command has ended
     #   and another process holds its stdout open; then `status.truncated?` is true. nil: for ever
@@ -79,7 +79,7 @@ module Godwit
     # @option options [Integer] :umask as Process.spawn
     # @option options [Boolean] :foreground (false) whether it has this process's terminal and stdin
     #   (for `ssh`, `sudo`, `less`): it stays in this process's group, so that Ctrl-C and Ctrl-Z
-    #   reach both, and signals that stop it go to it alone
+    #   reach both processes; when it is stopped, only it gets the signals
     # @yieldparam row [String]
     # @return [Stream, Status] without a block, with one
     # @raise [StateError] when the command uses the terminal without `foreground: true`
@@ -153,7 +153,7 @@ module Godwit
     def signal(name)
       number = Processes.signal_number(name)
       Reaper.signal(number)
-    rescue ThreadError # a trap handler may take no lock
+    rescue ThreadError # a trap handler cannot lock a Mutex
       Thread.new { Reaper.signal(number) }
       nil
     end

@@ -13,12 +13,12 @@ module Godwit
   # `Thread#raise`, `Timeout`, a signal, {#close} (with {ClosedError}) and {Context#shutdown} (with
   # {ContextTerminatedError}).
   #
-  # **Enumerable**: through {Messages#each}, until it is closed: `first(3)`, `lazy`, `each_slice`…;
-  # without `to_a`, so that `[*socket]` is an Array of that socket.
+  # **Enumerable**: {Messages#each} yields messages until the socket is closed: `first(3)`, `lazy`,
+  # `each_slice`…; without `to_a`, so that `[*socket]` is an Array of that socket.
   #
   # **Kill**: CRuby may drop a method's result, and so a message, when a kill arrives as the method
   # returns. Run consumers that may be killed under `Thread.handle_interrupt(Object =>
-  # :on_blocking)`: then only a wait takes interrupts, before it has a message.
+  # :on_blocking)`: then interrupts arrive only in a wait, before a message is received.
   #
   # **Fork**: in a child every method of an inherited socket raises {ForkedError}.
   # @see http://api.zeromq.org/4-3:zmq-socket zmq_socket(3)
@@ -39,7 +39,7 @@ module Godwit
 
     class << self
       # Makes a socket. With a block: yields it, closes it afterwards, and gives the block's value.
-      # @param arguments [Array] none are taken
+      # @param arguments [Array] not allowed: all arguments are keywords
       # @param options [Hash] see {#initialize}
       # @return [Socket] or the block's value
       def new(*arguments, **options, &block)
@@ -70,7 +70,7 @@ module Godwit
 
       # @param type [Symbol, String] such as :REQ
       # @return [Class] the class of that name
-      # @raise [ArgumentValueError] when there is none
+      # @raise [ArgumentValueError] when there is no such type
       def class_of(type)
         name = Runtime.utf8(type.to_s).upcase.to_sym
         types = SOCKET_TYPES.keys.select { |one| Godwit.const_defined?(one) } # mruby has no drafts
@@ -98,7 +98,7 @@ module Godwit
     end
 
     # @param context [Context, nil] nil: the process's default
-    # @param encoding [Encoding, String, nil] of the Strings that it receives; nil: binary
+    # @param encoding [Encoding, String, nil] of received Strings; nil: binary
     # @param subscribe [String, Array<String>, nil] SUB: topics, as {#subscribe}
     # @param curve [Curve::Keypair, Cert] its CURVE keys: those of a server, or, with
     #   `server_key:`, of a client
@@ -108,17 +108,17 @@ module Godwit
     #   clients may connect, 1 to 255 bytes. Without an Auth the socket refuses all clients
     # @param copy_threshold [Integer, nil] bytes, see {Frames#copy_threshold}; not given:
     #   {Frame::COPY_THRESHOLD}
-    # @param count_peers [Boolean, nil] whether {#wait_connected} works; nil: for the types with
-    #   slow joiners
-    # @param format [Symbol, Object, nil] of values: `send` takes a value and `recv` gives it. :json
-    #   (Hashes get Symbols), :msgpack (by the gem msgpack), :text (UTF-8), :raw, or an object with
-    #   `dump` and `load`; nil: none, messages are frames ({file:docs/send-json.md})
+    # @param count_peers [Boolean, nil] whether {#wait_connected} works; nil: true for types with
+    #   slow joiners, else false
+    # @param format [Symbol, Object, nil] how `send` encodes a value and `recv` decodes it: :json
+    #   (keys become Symbols), :msgpack (by the gem msgpack), :text (UTF-8), :raw, or an object with
+    #   `dump` and `load`; nil: messages are frames ({file:docs/send-json.md})
     # @param options [Hash{Symbol => Object}] any socket option, such as `recv_hwm: 10_000` or
     #   `linger: 0` ({file:docs/options.md})
     # @raise [OptionError] for an unknown option or a wrong value
     # @raise [CurveKeyError] for a malformed key
     # @raise [ArgumentValueError, ArgumentTypeError] for another wrong argument, also an explicit
-    #   nil of `curve`, `server_key`, `plain` or `auth`: a variable that is not set
+    #   nil as `curve`, `server_key`, `plain` or `auth`: perhaps a variable that is not set
     # @raise [UnsupportedError] when the running libzmq lacks the type
     # @raise [TooManySocketsError] at the limit of the context or the process
     # @raise [ClosedError] when the context is closed
@@ -150,7 +150,7 @@ module Godwit
     end
 
     # @private
-    # @param block [Proc] of a {LazySocket} or a {Pool}
+    # @param block [Proc] the block of a {LazySocket} or a {Pool}
     def self.opened_by(block, operation, name)
       socket = block.call
       return socket if socket.is_a?(Socket)
@@ -165,11 +165,11 @@ module Godwit
         "x86_64-linux, or that of `rake draft` in Godwit's sources")
     end
 
-    # @return [Context] that it belongs to
+    # @return [Context] the socket's context
     attr_reader :context
     # @return [Symbol] such as :REQ
     def type = self.class.type
-    # @return [Object, nil] that of `format:`: `dump(value)` gives bytes, `load(bytes)` the value
+    # @return [Object, nil] the format: `dump(value)` returns bytes, `load(bytes)` the value
     attr_reader :format
 
     # ZeroMQ's descriptor, for event loops of other libraries. It is edge-triggered: call {#events}
@@ -183,8 +183,8 @@ module Godwit
     #   in the C extension a {REP} is its ROUTER.
     def pointer = _pointer
 
-    # Closes the socket at once; libzmq goes on sending its messages for linger. Threads that wait
-    # on it get {ClosedError}. A second call does nothing.
+    # Closes the socket at once; libzmq continues to send its messages for the linger time. Threads
+    # that wait on the socket get {ClosedError}. A second call does nothing.
     # @return [nil]
     def close
       @unfinished = nil

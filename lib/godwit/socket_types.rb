@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 module Godwit
-  # One of an exclusive pair of sockets, which send in both directions; mostly between two threads.
+  # Sends to and receives from exactly one other PAIR; mostly between two threads.
   class PAIR < Socket; end
   # Publishes to all subscribers. At a subscriber's high-water mark (`send_hwm`) the PUB drops the
   # messages for that subscriber; with `xpub_no_drop: true` it waits. A PUB is libzmq's XPUB inside,
@@ -34,7 +34,7 @@ module Godwit
     include Serve
   end
 
-  # Receives fairly from its PUSH peers.
+  # Receives from its PUSH peers in turn.
   class PULL < Socket; end
   # Sends round-robin to its PULL peers.
   class PUSH < Socket; end

@@ -11,12 +11,12 @@ module Godwit
     MAX = 9e12
 
     class << self
-      # @return [#call, nil] a test's clock, which gives seconds
+      # @return [#call, nil] the clock of a test, which returns seconds; nil: the system's
       attr_accessor :clock
     end
 
     # @param seconds [Integer, Float, nil] nil is for ever
-    # @return [Integer, nil] milliseconds, rounded up, -1 for ever; nil (the socket's own) for UNSET
+    # @return [Integer, nil] milliseconds, rounded up; -1: for ever; nil: UNSET was given
     def self.milliseconds(seconds)
       return nil if UNSET.equal?(seconds)
       return -1 if seconds.nil?
@@ -34,7 +34,7 @@ module Godwit
     # Refuses a value that is no duration.
     def self.check(seconds) = milliseconds(seconds)
 
-    # @return [Boolean] whether it is a number, and none of Complex
+    # @return [Boolean] whether the value is a real number
     def self.number?(value)
       value.is_a?(Numeric) && value.respond_to?(:positive?)
     end
@@ -52,7 +52,7 @@ module Godwit
     # @return [Float, nil] seconds until a time of this clock, at least 0
     def self.until(time) = time && [time - now, 0].max
 
-    # Takes pending interrupts that are masked until a wait. JRuby takes none in sleep(0).
+    # Lets pending interrupts arrive that a mask defers until a wait. JRuby's sleep(0) does not.
     def self.take_interrupts = Kernel.sleep(1e-9)
   end
 end

@@ -4,8 +4,8 @@ require_relative "timers/heap"
 require_relative "timers/timer"
 
 module Godwit
-  # Timers without sockets: {#fire} and {#wait} call the callbacks that are due, once, several
-  # times, or without end. {Loop} has timers beside sockets and IOs.
+  # Timers without sockets: {#fire} and {#wait} call the callbacks whose time has come. A timer
+  # fires once, several times, or without end. {Loop} has timers as well as sockets and IOs.
   #
   #   timers = Godwit::Timers.new
   #   timers.after(0.5) { puts "once" }
@@ -14,27 +14,27 @@ module Godwit
   #
   # **No drift**: on the monotonic clock, the n-th firing of a periodic timer is due at start + n *
   # interval, however late the ones before it were. **After a stall** it fires once; missed firings
-  # are skipped, and do not count as one of its `times`. It is never early.
+  # are skipped, and do not count as one of its `times`. A timer never fires early.
   #
   # **Order**: by deadline; timers with one deadline fire in the order in which they were made.
   #
   # **Callbacks** may make, cancel and reset timers, also their own. {#fire} raises the exception of
-  # a callback; its timer is set for the next round already, and other timers stay due.
+  # a callback; that timer has its next deadline already, and the next call fires the others.
   #
   # **Cost**: making, firing and cancelling one of n timers is O(log n).
   #
   # **Threads and fibers**: any thread may call any method; callbacks run where {#fire} or {#wait}
-  # is called, each firing in one place only. A timer made by another thread shortens {#wait}. In a
-  # `trap` block no timer can be made or changed ({StateError}), since Ruby allows no lock there;
+  # is called, each firing in one thread only. A timer made by another thread shortens {#wait}. In
+  # a `trap` block no timer can be made or changed ({StateError}), since Ruby allows no lock there;
   # {Loop#post} works. **Fork**: a child has its own copy.
   class Timers
     extend Keywords
 
-    singleton_class.undef_method(:allocate) # initialize must run
+    singleton_class.undef_method(:allocate) # a Timers needs its initialize
 
-    # Longest ConditionVariable#wait, which does not take every number.
+    # Longest wait in seconds: ConditionVariable#wait refuses very large numbers.
     LONGEST = 1e6
-    # Shortest interval but 0: the clock's step.
+    # Shortest interval except 0, in seconds: the clock's resolution.
     SHORTEST = 1e-9
     private_constant :LONGEST, :SHORTEST
 
@@ -69,7 +69,7 @@ module Godwit
     end
 
     # Makes a timer that fires once.
-    # @param seconds [Integer, Float] from now; 0: in the next round
+    # @param seconds [Integer, Float] from now; 0: at the next {#fire} or {#wait}
     # @yieldparam timer [Timer]
     # @return [Timer]
     # @raise [ArgumentTypeError, ArgumentValueError] when the time is no duration, or there is no
@@ -77,12 +77,12 @@ module Godwit
     def after(seconds, &block) = add(:after, seconds, 1, block)
 
     # Makes a timer that fires at start + interval, start + 2 * interval…
-    # @param seconds [Integer, Float] the interval; 0: in each round
-    # @param times [Integer, nil] how many times, at least 1; nil: until it is cancelled
+    # @param seconds [Integer, Float] the interval; 0: at each {#fire} or {#wait}
+    # @param times [Integer, nil] how often the timer fires, at least 1; nil: until it is cancelled
     # @yieldparam timer [Timer]
     # @return [Timer]
-    # @raise [ArgumentTypeError, ArgumentValueError] when the interval is no duration, `times` no
-    #   number of times, or there is no block
+    # @raise [ArgumentTypeError, ArgumentValueError] when the interval is no duration, `times` is
+    #   wrong, or there is no block
     def every(seconds, times: nil, &block)
       unless times.nil? || times.is_a?(Integer)
         raise Errors.bad_type(:every, "times:", "an Integer, or nil for ever", times)
@@ -93,9 +93,9 @@ module Godwit
       add(:every, seconds, times, block)
     end
 
-    # Calls the callbacks that are due, each once. A timer that becomes due meanwhile waits for the
-    # next call.
-    # @return [Integer] how many ran
+    # Calls the callback of each timer whose time has come, once. A timer whose time comes meanwhile
+    # waits for the next call.
+    # @return [Integer] callbacks that ran
     # @raise [Exception] of a callback
     def fire
       moment = now
@@ -107,10 +107,10 @@ module Godwit
       count
     end
 
-    # Waits until a timer is due, and calls {#fire}.
+    # Waits until the time of a timer has come, and calls {#fire}.
     # @param timeout [Integer, Float, nil] seconds; nil: as long as there are timers
-    # @return [Integer] how many callbacks ran: 0 when time is up, or, without a timeout, when there
-    #   is no timer
+    # @return [Integer] callbacks that ran; 0 when time is up, or, without a timeout, when there is
+    #   no timer
     # @raise [ArgumentTypeError, ArgumentValueError] when the timeout is no duration
     # @raise [Exception] of a callback
     def wait(timeout = nil)
@@ -126,17 +126,17 @@ module Godwit
       fire
     end
 
-    # @return [Float, nil] seconds until the next one fires, 0 when it is due; nil when there is
-    #   none
+    # @return [Float, nil] seconds until the next timer fires, 0 when its time has come; nil
+    #   without a timer
     def next_in
       return if empty?
       first = locked { @heap.first }
       first && [first.deadline - now, 0.0].max
     end
 
-    # @return [Integer] how many will fire
+    # @return [Integer] timers that will fire
     def size = @heap.size
-    # @return [Boolean] whether none will fire
+    # @return [Boolean] whether no timer will fire
     def empty? = @heap.empty?
 
     # Cancels all timers.
@@ -159,7 +159,7 @@ module Godwit
     def now = @clock ? @clock.call : Timeout.now
 
     # @private
-    # @return [Timer, nil] the next that is due; it is set for its next round, or has ended
+    # @return [Timer, nil] the next timer whose time has come; its next deadline is set already
     def next_due(moment)
       @lock.synchronize do
         timer = @heap.first
@@ -178,8 +178,8 @@ module Godwit
     def rearm(timer, interval) = change { start(timer, interval) }
 
     # @private
-    # The block is called, in any thread, when the time until the next timer may be shorter, or no
-    # timer remains.
+    # Sets a block that is called, in any thread, when the time until the next timer may be shorter,
+    # or no timer remains.
     def on_change(&block)
       @on_change = block
     end
@@ -210,7 +210,7 @@ module Godwit
       found
     end
 
-    # Wakes {#wait} and the loop if the block returns true. No interrupt comes in between.
+    # Wakes {#wait} and the loop if the block returns true. No interrupt separates the two steps.
     def change(&block)
       Thread.handle_interrupt(Object => :never) do
         next unless locked(&block)

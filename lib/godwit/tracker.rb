@@ -2,16 +2,16 @@
 
 module Godwit
   # Tells when libzmq no longer needs the Strings of one send: `tracker = socket.send(data, track:
-  # true)`. It says nothing of the peer. A copied String is done at once.
+  # true)`. It says nothing about the peer. libzmq does not need a String that was copied.
   #
   # **Threads and fibers**: any number may wait; a wait ends on `Thread#kill`, `Timeout` and
   # signals. Ractors can share a frozen tracker. In a forked child a pending tracker stays pending.
   class Tracker
     # @private
     def initialize = _open
-    # @return [Boolean] whether libzmq is done
+    # @return [Boolean] whether libzmq no longer needs the Strings
     def done? = _done?
-    # Waits until libzmq is done.
+    # Waits until libzmq no longer needs the Strings.
     # @param timeout [Integer, Float, nil] seconds; nil: for ever
     # @return [Boolean] false when time is up
     def wait(timeout = nil) = _wait(Timeout.milliseconds(timeout))

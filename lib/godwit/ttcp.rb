@@ -4,8 +4,8 @@ require "socket"
 require_relative "../godwit"
 
 module Godwit
-  # C ttcp in Ruby: sends data to another host over TCP, UDP or ZeroMQ, and measures the
-  # throughput at both ends. Each end may be a C ttcp; over TCP it may be any program, such as `nc`.
+  # C ttcp in Ruby: sends data to another host over TCP, UDP or ZeroMQ. Sender and receiver measure
+  # the throughput. Either may be a C ttcp, or, over TCP, any program, such as `nc`.
   #
   #   receiver = Godwit::TTCP::Receiver.new(port: 5001)  # is bound now
   #   receiver.run.rate                                  # => 1.9e9, in bytes a second
@@ -24,17 +24,17 @@ module Godwit
     SILENCE = 5
     # Seconds to wait for a connection of ZeroMQ.
     TIMEOUT = 5
-    # The shortest duration in seconds: C ttcp takes shorter times for this one.
+    # The shortest duration in seconds: as in C ttcp, a shorter run counts as this long.
     SHORTEST = 0.001
 
-    # The measurement of one end. Frozen.
+    # What a sender or a receiver measured. Frozen.
     #
     # @attr [Integer] bytes of data, sent or received
     # @attr [Float] seconds that the run took
     # @attr [Integer] calls reads or writes of the network
     # @attr [Usage] usage of the process meanwhile
     # @attr [Integer, nil] buffer_address in memory; nil where Ruby does not tell it
-    # @attr [Exception, nil] error what ended the run early: the peer left, or UDP was silent
+    # @attr [Exception, nil] error what ended the run early: the peer departed, or UDP was silent
     Result = Struct.new(:bytes, :seconds, :calls, :usage, :buffer_address, :error,
       keyword_init: true) do
       # @return [Float] bytes a second

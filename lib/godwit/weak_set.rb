@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 module Godwit
-  # A set of objects, compared by identity, that keeps none of them from being collected.
+  # A set of objects, compared by identity. The garbage collector may collect each of them.
   # @private
   class WeakSet
     def initialize

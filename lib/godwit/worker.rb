@@ -9,11 +9,11 @@ module Godwit
   # A thread of the library. An interrupt ends a `join` at once, like every other wait.
   class Worker < THREAD
     def join(seconds = nil)
-      Timeout.take_interrupts # Ruby's join raises no pending interrupt
+      Timeout.take_interrupts # Ruby's join alone delivers no pending interrupt
       super
     end
 
-    # Makes a thread that may be in a call which cannot be ended. Exit does not wait for the thread.
+    # Makes a thread for calls that no interrupt ends. The process's exit does not wait for it.
     def self.detached(&block)
       (RUBY_ENGINE == "jruby") ? JRubyThread::Detached.new(&block) : new(&block)
     end

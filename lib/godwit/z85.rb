@@ -13,7 +13,7 @@ module Godwit
     # @param bytes [String] a multiple of 4 bytes
     # @return [String] 5 US-ASCII characters for each 4 bytes
     # @raise [ArgumentValueError] when the length is no multiple of 4
-    # @raise [ArgumentTypeError] when it is no String
+    # @raise [ArgumentTypeError] when `bytes` is no String
     def self.encode(bytes)
       raise Errors.bad_type(:encode, "Z85", "a String", bytes) unless bytes.is_a?(String)
       unless (bytes.bytesize % 4).zero?
@@ -28,7 +28,7 @@ module Godwit
     # @param text [String] a multiple of 5 characters
     # @return [String] binary, 4 bytes for each 5 characters
     # @raise [ArgumentValueError] when the length is no multiple of 5, or the text is not Z85
-    # @raise [ArgumentTypeError] when it is no String
+    # @raise [ArgumentTypeError] when `text` is no String
     def self.decode(text)
       raise Errors.bad_type(:decode, "Z85", "a String", text) unless text.is_a?(String)
       unless (text.length % 5).zero?

@@ -2,7 +2,7 @@
 
 require "test_helper"
 
-# A directory of certificates, and what changes in it.
+# CertStore: a directory of certificates, also when its files change.
 class CertStoreTest < Godwit::TestCase
   def setup
     super
@@ -15,7 +15,7 @@ class CertStoreTest < Godwit::TestCase
 
   def store = Godwit::CertStore.new(scratch_dir)
 
-  # @return [String] the warnings during the block
+  # @return [String] the warnings that the block prints
   def warnings(&block) = capture_io(&block).last
 
   def test_finds_certificates_by_name_and_key

@@ -117,7 +117,7 @@ module Fuzz
   # @param name [Symbol] of {TARGETS}
   # @param count [Integer] inputs
   # @param seed [Integer]
-  # @return [Hash{Symbol => Integer}] how many gave a result, and how many an error
+  # @return [Hash{Symbol => Integer}] how many inputs gave a result, and how many an error
   # @raise [RuntimeError] that shows the input
   def run(name, count, seed)
     source = Source.new(seed)
@@ -144,7 +144,7 @@ module Fuzz
     :errors
   end
 
-  # A certificate that can be written must be read as the same.
+  # Writes the certificate, if its text can be written, and reads the same certificate again.
   def again(cert)
     text = cert.text
     sections = Godwit::Cert::ZPL.parse(text)

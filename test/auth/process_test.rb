@@ -4,7 +4,7 @@ require "test_helper"
 require "fileutils"
 require_relative "../process/forking"
 
-# An Auth, fork and the end of a process.
+# What happens to an Auth when the process forks or ends.
 class AuthProcessTest < Godwit::TestCase
   include Godwit::TestSupport::Forking
 
@@ -63,7 +63,7 @@ class AuthProcessTest < Godwit::TestCase
     RUBY
   end
 
-  # A child that waited for an Auth or a block would exceed its deadline.
+  # If the end waited for the Auth's thread or for a block, the child would exceed its deadline.
   [
     "", "Godwit.context.close", "Godwit.context.shutdown", "GUARD.close",
     "Thread.new { exit(0) }.join"

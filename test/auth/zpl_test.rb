@@ -2,7 +2,7 @@
 
 require "test_helper"
 
-# The format of certificate files: what the reader takes and refuses, what the writer writes.
+# The format of certificate files: what the reader accepts and refuses, what the writer writes.
 class ZPLTest < Godwit::TestCase
   ZPL = Godwit::Cert::ZPL
 

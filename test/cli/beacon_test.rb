@@ -51,7 +51,7 @@ class CLIBeaconTest < NetworkCase
   end
 
   test "a payload or option that cannot be broadcast is reported" do
-    # The command's time-out gives the publisher's thread time for an attempt.
+    # Until the command's time-out of 1 s the publisher's thread tries to broadcast.
     assert_fails(124, /\d+ could not be broadcast; the last: Network is unreachable/, "beacon",
       "publish", port, "--payload", "x", "--interface", "*", "--timeout", 1)
     assert_fails(1, "no interface \"nosuch0\" can broadcast", "beacon", "listen", port,

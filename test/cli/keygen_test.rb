@@ -74,7 +74,7 @@ class CLIKeygenTest < Godwit::TestCase
       run_line("cert", "show", path("none"))
   end
 
-  # pyzmq can write control characters into names and values.
+  # Files that pyzmq wrote can have control characters in names and values.
   test "cert show escapes control characters, and those that make one name look like another" do
     text = Godwit::Cert.new("anna", metadata: {"note" => "x\u202Ey\u2028z"}).text
     # @return [Array(Integer, String)] status and output of `cert show` for these metadata

@@ -36,7 +36,7 @@ class CLILogTest < Godwit::TestCase
 
   def run_here(*arguments) = run_line("log", *arguments)
 
-  # Sends a record from this process. `log tail` may take more than two seconds to bind.
+  # Sends a record from this process, also before `log tail` has bound its endpoint.
   def send_one(*arguments)
     assert_equal [0, "", ""], run_here("send", endpoint, "--quiet", *arguments)
   end

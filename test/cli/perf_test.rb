@@ -11,7 +11,7 @@ require "support/ports"
 class CLIPerfTest < Godwit::TestCase
   MACHINE = /; godwit \d\S+, libzmq \d\S+, \w+ \d\S+, \d+ cores, \w+ \d+\.\d+$/
 
-  # Runs `godwit perf`, with a long time-out: a separate server starts slowly on a loaded machine.
+  # Runs `godwit perf` with a long time-out: on a loaded machine a separate server starts slowly.
   def godwit(part, *words)
     words += ["--timeout", 30] if %w[lat thr load].include?(part) && !words.include?("--timeout")
     run_line("perf", part, *words)
@@ -84,7 +84,8 @@ class CLIPerfTest < Godwit::TestCase
     end
     measures = in_thread { json("load", rep.last_endpoint, *%w[--rate 10k --count 50]) }
     eventually { held.num_waiting == 1 }
-    # The warm-up of this load takes 0.2 s. The rate leaves out what the fastest reply took.
+    # The warm-up of this load takes 0.2 s: meanwhile the first load waits for replies. Its rate
+    # leaves out the time of its fastest reply.
     Godwit::Perf.load(server, rate: 5_000, count: 50)
     held << true
     status, rows, err = measures.value
@@ -94,7 +95,7 @@ class CLIPerfTest < Godwit::TestCase
     assert_match(%r{\Agodwit: the link carried \d+ of 10,000 messages/s$}, err)
   end
 
-  # A REP that echoes a number of messages and then closes.
+  # Starts a REP that echoes a number of messages and then closes. Returns its endpoint.
   def dying_echo(messages)
     rep = open_socket(:REP).bind("tcp://127.0.0.1:*")
     in_thread do

@@ -11,7 +11,7 @@ class CLIPerfToolsTest < Godwit::TestCase
 
   def godwit(*words) = run_line("perf", *words)
 
-  # @return [String] folder of libzmq's programs, fetched once: without a network this takes long
+  # @return [String] folder of libzmq's programs, fetched once: a fetch without a network is slow
   def folder
     @@folder ||= begin # standard:disable Style/ClassVars -- no subclass
       Godwit::LibzmqPerf.fetch

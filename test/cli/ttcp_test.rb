@@ -47,7 +47,7 @@ class CLITtcpTest < Godwit::TestCase
     [sender(*words, **options), received].map { |child| assert_child(child.finish) }
   end
 
-  # Transfers `count` buffers, and compares the summaries of both ends.
+  # Transfers `count` buffers, and compares the summaries of the sender and the receiver.
   def assert_transfer(from, to, count, length)
     results = transfer(to, "-n", count.to_s, *from)
     assert_equal [[count * length, ""]] * 2,
@@ -76,7 +76,7 @@ class CLITtcpTest < Godwit::TestCase
     open_socket(:DEALER).connect("tcp://#{HERE}:#{@port}").send(["godwit ttcp", name])
   end
 
-  # @return [String] the receiver's next reply. Skips "still receiving", which checks for a sender.
+  # @return [String] the receiver's next reply, without "still receiving", its check for a sender
   def reply(socket)
     text = socket.recv
     (text == "still receiving") ? reply(socket) : text
@@ -125,7 +125,7 @@ class CLITtcpTest < Godwit::TestCase
     result = ended(receiving)
     assert_kind_of Errno::ECONNRESET, result.error
     assert_equal [4, %w[second]], [result.bytes, refused.first(1)]
-    # The receiver checks for its sender after 0.5 s of silence, which do not count.
+    # The receiver checks for its sender after 0.5 s of silence; `seconds` does not include them.
     assert_operator result.seconds, :<=, monotonic - began - 0.5
     third.close
   end

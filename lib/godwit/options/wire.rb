@@ -11,14 +11,14 @@ module Godwit
         int64: :int64, uint64: :uint64, bytes: :bytes, key: :bytes, id32: :bytes, text: :string
       }.freeze
 
-      # @return [Integer] bytes of the longest value; 0: the kind has one size, or none is read
+      # @return [Integer] bytes of the longest value; 0: the kind has a fixed size, or is write-only
       def self.max(option)
         return 0 unless option.readable?
         case option.type
         when :key then 32
         when :id32 then 4
         when :bytes then option.max
-        when :text then option.max + 1 # libzmq adds a NUL to a text
+        when :text then option.max + 1 # libzmq appends a NUL to a text
         else 0
         end
       end

@@ -9,16 +9,16 @@ module Godwit
     # commands for LEASE seconds ends.
     class Agent
       LEASE = 150 # seconds without a command after which a run ends
-      ROW = 60 # seconds that a measurement may take
+      ROW = 60 # seconds that the measurement of one row may take
       DOMAIN = "godwit-perf-run" # the ZAP domain in which the run's client key is allowed
       COMMANDS = {"begin" => :begin_run, "measure" => :measure, "measured" => :measured,
                   "end" => :end_run}.freeze
       INTERFACES = "/sys/class/net"
       LOOPBACK = /\A(?:127\.|::1\z)/
-      # The fields of a {Latency} that the answer has, beside its histogram.
+      # The fields of a {Latency} that the answer has in addition to the histogram.
       FIGURES = %i[seconds connect_seconds warmup timeouts].freeze
 
-      # `endpoint` is the echo's, with a wildcard port. `authenticator` is for servers with `auth:`.
+      # The echo binds `endpoint`, which has a wildcard port. Only `auth:` needs `authenticator`.
       def initialize(endpoint, options, authenticator)
         @endpoint = endpoint
         @options = options
@@ -37,10 +37,10 @@ module Godwit
         send(COMMANDS.fetch(values["do"]), values)
       end
 
-      # @return [Numeric, nil] seconds until {#expire} is due; nil: no run
+      # @return [Numeric, nil] seconds after which {#expire} must be called; nil: no run
       def remaining_time = @run && Timeout.until([@until, *@row_until].min)
 
-      # Ends the row or the run whose time is over.
+      # Ends the row or the run whose time limit has passed.
       def expire
         return close if Timeout.now >= @until
         late = @thread.alive?
@@ -62,7 +62,7 @@ module Godwit
 
       private
 
-      # A second command with the same run renews its lease.
+      # A second "begin" of the same run only renews the lease.
       def begin_run(values)
         open_echo(values["client_key"]) unless @run
         @run = values["run"]
@@ -79,7 +79,7 @@ module Godwit
         @echo_thread = Worker.new { @echo.run }
       end
 
-      # The measurement has a context of its own, whose close ends each of its waits.
+      # The measurement has its own context: the close of that context ends each of its waits.
       def measure(values)
         return {"error" => "this agent is busy: it measures already"} if @thread&.alive?
         Perf.check_size(:matrix, values["size"])
@@ -116,7 +116,7 @@ module Godwit
         speed(interface(local))
       end
 
-      # The kernel chooses the route of a UDP socket's connect, which sends nothing.
+      # The connect of a UDP socket sends nothing, but lets the kernel choose the local address.
       def addresses(host, port)
         Addrinfo.udp(host, port).connect do |socket|
           [socket.local_address.ip_address, socket.remote_address.ip_address]

@@ -6,7 +6,7 @@ module Godwit
     # warm-up. Each call has its own context, and returns when libzmq has sent all messages.
     # @private
     module Exchange
-      # A message has another size than the one that both ends were given.
+      # A message has another size than the caller gave.
       class SizeError < AnswerError; end
 
       INPROC = "inproc://godwit-perf"
@@ -22,7 +22,7 @@ module Godwit
         nil
       end
 
-      # Connects a REQ and sends each reply again. Returns the seconds, with those for connecting.
+      # Connects a REQ and sends each reply again. Returns the seconds, including connecting.
       def round_trips(endpoint, size, count, frames: false, **options)
         with(:REQ, :connect, endpoint, options) do |req|
           message = ("3" * size).freeze
@@ -52,7 +52,7 @@ module Godwit
         nil
       end
 
-      # Runs both ends in this process, the partner on a thread.
+      # Runs two methods of this module in this process: `partner` on a thread, `measured` here.
       def inproc(measured, partner, size, count)
         Context.new do |context|
           thread = Worker.new { run_partner(partner, size, count, context) }
@@ -69,7 +69,7 @@ module Godwit
         nil # the measurement has ended with an exception
       end
 
-      # The linger has no limit, unless an exception ends the exchange.
+      # The socket lingers without limit, but only briefly if an exception ends the exchange.
       def with(type, method, endpoint, options, &block)
         unless options[:context]
           return Context.new do |own|
@@ -90,7 +90,7 @@ module Godwit
         Timeout.now - start
       end
 
-      # A message of several frames is an Array.
+      # A message of several frames is an Array, and refused.
       def checked(message, size)
         return message if !message.is_a?(Array) && message.bytesize == size
         raise SizeError, "message of incorrect size received"

@@ -24,7 +24,7 @@ module Godwit
       LENGTH = (BUCKETS + 1) * HALF
       NANOSECONDS = 1e9
       MICROSECOND = 1e3 # nanoseconds
-      TICKS = 5 # lines of {#hgrm} for each half of the distance to 100 %
+      TICKS = 5 # lines of {#hgrm} until the distance to 100 % is halved
       TITLES = "       Value     Percentile TotalCount 1/(1-Percentile)"
       private_constant :BITS, :HALF, :LONGEST, :HOUR, :LENGTH, :NANOSECONDS, :MICROSECOND, :TICKS,
         :TITLES
@@ -62,7 +62,7 @@ module Godwit
       def record_ns(nanoseconds)
         refuse("nanoseconds", nanoseconds) unless nanoseconds.is_a?(Integer) && nanoseconds >= 0
         nanoseconds = LONGEST if nanoseconds > LONGEST
-        # JRuby's own text would have all counts.
+        # JRuby's own message of this error would list all counts.
         raise FrozenError.new("can't modify frozen #{inspect}", receiver: self) if frozen?
         @count += 1
         @counts[index(nanoseconds)] += 1
@@ -137,7 +137,7 @@ module Godwit
         "#{lines.join("\n")}\n"
       end
 
-      # @return [self] frozen, with its counts
+      # @return [self] frozen; its counts are frozen too
       def freeze
         @counts.freeze
         super
@@ -186,7 +186,7 @@ module Godwit
         (number.is_a?(Integer) && range.cover?(number)) ? number : no_histogram
       end
 
-      # @return [Boolean] whether the sum and the bounds fit the counts
+      # @return [Boolean] whether the sum, the minimum and the maximum fit the counts
       def whole?
         index(@min) == @counts.index(&:positive?) && index(@max) == @counts.rindex(&:positive?) &&
           @sum.between?(@count * @min, @count * @max)
@@ -202,7 +202,7 @@ module Godwit
         end
       end
 
-      # Makes a line for each level of percentiles that a bucket reaches.
+      # Makes one line for each percentile of the printed scale ({#next_level}).
       def hgrm_rows
         return [] if count.zero?
         seen = 0
@@ -226,7 +226,7 @@ module Godwit
         level + 100.0 / (TICKS * half)
       end
 
-      # The Float 99.9 is not exactly 999/10.
+      # Converts by the decimal text: the Float 99.9 is not exactly 999/10.
       def exact(percent) = Rational(percent.to_s)
 
       def index(nanoseconds)

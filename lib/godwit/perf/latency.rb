@@ -77,7 +77,7 @@ module Godwit
         (before - start) / 1e9
       end
 
-      # @return [Integer, nil] the time of the reply; nil: there was none in time
+      # @return [Integer, nil] the clock's time of the reply; nil: no reply within the time-out
       def round_trip
         @req.send(@payload)
         reply = @req.recv
@@ -89,8 +89,8 @@ module Godwit
         yield if block_given?
       end
 
-      # A REQ without its reply cannot send. A measurement of a count has no other limit than the
-      # time without a reply.
+      # A REQ cannot send before it has the reply: a new REQ replaces it. A measurement of a fixed
+      # count has no time limit: it ends after `patience` seconds without a reply.
       def reconnect(replies, count)
         @timeouts += 1
         @silent = 0 if replies != @replies

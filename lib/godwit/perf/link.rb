@@ -7,8 +7,8 @@ module Godwit
       WARM_UP = 1 # seconds of the warm-up when the measurement has a time
       WARM_UP_MESSAGES = 1_000 # messages of the warm-up when the measurement has a count
       POLL_INTERVAL = 0.05 # seconds between two requests for a result
-      SILENCE = 30 # seconds without progress, beside the time-out
-      ERROR = 300 # characters of a server's error, at most
+      SILENCE = 30 # seconds without progress that end a measurement, plus the time-out
+      ERROR = 300 # characters of a server's error that are shown, at most
 
       def initialize(endpoint, timeout, options)
         @endpoint = endpoint
@@ -16,7 +16,7 @@ module Godwit
         @options = Endpoint.with_ipv6([endpoint], options)
       end
 
-      # @return [Numeric] seconds, without the fraction of a whole number
+      # @return [Numeric] the seconds as a message shows them: 5 instead of 5.0
       def self.shown(seconds) = (seconds % 1).zero? ? seconds.to_i : seconds
 
       attr_reader :endpoint, :timeout
@@ -43,7 +43,7 @@ module Godwit
           "the measurement#{more}", result: result, endpoint: @endpoint)
       end
 
-      # @return [Boolean] whether a server that owes replies still accepts connections
+      # @return [Boolean] whether the server still accepts connections
       def alive?(timeout)
         connect(DEALER, timeout: timeout).first.close
         true
@@ -55,7 +55,7 @@ module Godwit
       #   server accepts connections or answers
       def patience = SILENCE + @timeout
 
-      # Seconds for which a send may block. The server's answer has the rest of the time-out.
+      # Seconds that a send may wait. The rest of the time-out is for the server's answer.
       def send_timeout = @timeout / 2.0
 
       def command(values, timeout: @timeout)
@@ -103,10 +103,10 @@ module Godwit
       end
     end
 
-    # Limits the wait for a server that answers, but whose measurement does not end: to this number
-    # of seconds without progress.
+    # Limits the wait for a server that answers, but whose measurement does not end. The limit is
+    # the given number of seconds without progress.
     class Standstill
-      # @param most [Integer] messages that the server can have received; 0: nothing is progress
+      # @param most [Integer] messages that the server can have received; 0: no message is expected
       def initialize(link, seconds, most = 0)
         @link = link
         @seconds = seconds

@@ -7,14 +7,14 @@ module Godwit
     # @attr [String] endpoint of the server
     # @attr [Integer] size bytes of a message
     # @attr [Float] requested_rate messages a second
-    # @attr [Float] achieved_rate replies a second, from the time at which the first message was due
+    # @attr [Float] achieved_rate replies a second, from the scheduled time of the first message
     #   to the last reply, less the shortest round trip
     # @attr [Float] seconds of the measurement, without connecting and warm-up
     # @attr [Float] connect_seconds that connecting took
     # @attr [Integer] warmup messages of the warm-up
     # @attr [Integer] sent messages, without those of the warm-up
-    # @attr [Histogram] intended from the time at which a message was due to its reply
-    # @attr [Histogram] actual from the time at which a message was sent to its reply
+    # @attr [Histogram] intended times from the scheduled time of a message to its reply
+    # @attr [Histogram] actual times from the send of a message to its reply
     # @attr [Integer] timeouts messages without a reply in time
     # @attr [Integer] gc runs of the garbage collector
     Load = Struct.new(:endpoint, :size, :requested_rate, :achieved_rate, :seconds,
@@ -32,8 +32,8 @@ module Godwit
       end
     end
 
-    # An open loop: one thread sends messages when they are due, whether earlier ones have replies
-    # or not. Another thread receives the replies.
+    # An open loop: one thread sends messages at their scheduled times, even if earlier messages
+    # have no replies yet. Another thread receives the replies.
     class LoadMeasurement
       BATCH = 256
       NANOSECONDS = 1_000_000_000
@@ -52,7 +52,7 @@ module Godwit
         connected = connect
         measure(@warmup)
         raise @link.no_answer if @intended.count.zero?
-        connect if @remaining.positive? # a late reply would count as one of the measurement
+        connect if @remaining.positive? # else late replies of the warm-up would count
         collections = GC.count
         alive = true
         measure(@count) { alive = @link.alive?(@link.timeout - @link.send_timeout) }
@@ -74,15 +74,15 @@ module Godwit
         seconds
       end
 
-      # A link that only delays each message carries the whole rate.
+      # Subtracts the shortest round trip: a constant delay of the link does not lower the rate.
       def achieved_rate
         return 0.0 if @intended.count.zero?
         late = (@last - @end) / NANOSECONDS.to_f - @intended.min
         @intended.count / (@seconds + [late, 0].max)
       end
 
-      # Sends `count` messages, and waits until all replies have come or the time-out is over since
-      # the last message was due. Yields after half of the time-out.
+      # Sends `count` messages, and waits for all replies, at most the time-out after the last
+      # message. If replies are missing after half of that wait, yields once.
       def measure(count)
         @intended, @actual = Histogram.new, Histogram.new
         @waiting = Hash.new { |waiting, number| waiting[number] = [] }

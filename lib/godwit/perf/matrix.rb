@@ -42,7 +42,7 @@ module Godwit
         @timeout = timeout
         @options = options
         @run = SecureRandom.hex(16)
-        # Admits the agents to each other's echo for this run.
+        # The key with which the agents may connect to each other's echo in this run.
         @client = Curve.keypair if options[:curve]
       end
 
@@ -62,7 +62,7 @@ module Godwit
 
       private
 
-      # Begins the run at a host, or renews its lease there. A host that fails takes no part.
+      # Begins the run at a host, or renews the lease of that run. A host that fails is excluded.
       def begin_run(name)
         port = command(name, "begin", "client_key" => @client&.public_key)["port"]
         @begun[name] = true
@@ -72,7 +72,7 @@ module Godwit
         fail_host(name, error)
       end
 
-      # @raise [ArgumentValueError] for a keyword of the program's own, which fails at every host
+      # @raise [ArgumentValueError] for a wrong keyword of the caller: every host would fail
       def fail_host(name, error)
         raise error if error.is_a?(ArgumentError)
         @ports.delete(name)

@@ -2,7 +2,7 @@
 
 module Godwit
   module Perf
-    # Makes the `inspect` of a result, and so its text in `p` and irb: the result's class has
+    # Makes the `inspect` of a result, which `p` and irb show. The including class defines
     # `summary`.
     module OneLine
       def inspect = "#<#{self.class} #{summary}>"

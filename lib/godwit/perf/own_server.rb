@@ -2,8 +2,8 @@
 
 module Godwit
   module Perf
-    # A server on loopback for one measurement: a child process, so that it does not compete for
-    # this process's GVL. JRuby has no fork and no GVL: over FFI it is a thread.
+    # A server on loopback for one measurement. It is a child process, so that it does not compete
+    # for this process's GVL. Over FFI it is a thread: JRuby has no fork and no GVL.
     module OwnServer
       ENDPOINT = "tcp://127.0.0.1:*"
 
@@ -27,14 +27,14 @@ module Godwit
         reap(pid) if pid
       end
 
-      # With trap("CHLD", "IGNORE") the child has no status.
+      # With trap("CHLD", "IGNORE") the kernel reaps the child: then wait raises ECHILD.
       def reap(pid)
         Process.wait(pid)
       rescue Errno::ECHILD
         nil
       end
 
-      # The child ends with its parent, and leaves Ctrl-C to it.
+      # Runs in the child, which ignores Ctrl-C and ends when its parent closes the lifeline pipe.
       def serve(endpoint, lifeline)
         trap("INT", "IGNORE")
         server = Server.new(ENDPOINT)

@@ -2,8 +2,8 @@
 
 module Godwit
   module Perf
-    # The receiving end of a throughput measurement: a PULL and its thread. The sender marks where
-    # the warm-up ends, and where the measurement ends.
+    # The receiver of a throughput measurement: a PULL and its thread. The sender sends one mark
+    # after the warm-up and one after the measurement.
     class Receiver
       BATCH = 256
       START = "start"
@@ -19,7 +19,7 @@ module Godwit
         @thread.report_on_exception = false
       end
 
-      # @return [Integer] messages until now, with those of the warm-up and the marks
+      # @return [Integer] messages received until now, with those of the warm-up and the marks
       attr_reader :received
 
       def last_endpoint = @pull.last_endpoint
@@ -49,7 +49,7 @@ module Godwit
         @pull.close
       end
 
-      # The warm-up ends at the mark.
+      # Skips the messages of the warm-up, up to the sender's first mark.
       def skip(batch)
         while (message = batch.shift)
           next unless message.is_a?(Array)

@@ -6,11 +6,11 @@ module Godwit
     # different messages. The sender and the receiver each make the Strings once, so that a check
     # costs one comparison a message.
     class Sequence
-      MAX_BITS = 16 # bits of the number of different messages, at most
+      MAX_BITS = 16 # there are at most 2**16 different messages
       BYTES = 32 << 20 # bytes of all different messages, unless two messages need more
       NUMBER_BYTES = 8
-      QUEUED = 64 << 20 # bytes of messages that wait at one end
-      MESSAGES = 1_000 # libzmq's high-water mark
+      QUEUED = 64 << 20 # most bytes of messages in the queue of the sender, or of the receiver
+      MESSAGES = 1_000 # most messages in such a queue: libzmq's default high-water mark
 
       # @param size [Integer] bytes of a message; messages of 0 bytes have no number
       def initialize(size)
@@ -20,11 +20,11 @@ module Godwit
         @mask = @messages.size - 1
       end
 
-      # @return [Array<String>] frozen; a power of two of them
+      # @return [Array<String>] the different messages, frozen; their count is a power of two
       attr_reader :messages
       attr_reader :mask
 
-      # @return [Integer, nil] the number of a message, modulo; nil: it is none of these messages
+      # @return [Integer, nil] the index of the message in {#messages}; nil: it is not among them
       def number(message)
         return unless message.is_a?(String) && message.bytesize == @size
         number = message.byteslice(0, @width).rjust(NUMBER_BYTES, "\0").unpack1("Q>")
@@ -49,7 +49,7 @@ module Godwit
 
     # Counts messages of a {Sequence}: received, lost, duplicated and out of order.
     class SequenceCheck
-      MAX_MISSING = 100_000 # numbers that are remembered; any other late number is a duplicate
+      MAX_MISSING = 100_000 # most missing numbers to store; any other late number is a duplicate
       COUNTS = %i[received lost duplicated out_of_order foreign].freeze
 
       def initialize(sequence)
@@ -81,8 +81,8 @@ module Godwit
 
       private
 
-      # Counts an unexpected message. A number up to half of the different ones ahead follows a gap.
-      # Any other number is behind.
+      # Counts an unexpected message. If its number is ahead by at most half of all different
+      # numbers, it follows a gap; else it is late.
       def count_unexpected(message)
         number = @sequence.number(message) or return @foreign += 1
         ahead = (number - @next) & @mask

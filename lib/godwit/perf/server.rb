@@ -5,7 +5,7 @@ require "securerandom"
 
 module Godwit
   module Perf
-    # The other side of a measurement: a REP that echoes each message, and receives what
+    # The server of a measurement: its REP echoes each message, and its PULLs receive what
     # {Perf.throughput} sends. With `agent: true` it measures the links to other agents for
     # {Perf.matrix}.
     #
@@ -18,8 +18,8 @@ module Godwit
     class Server
       # The first frame of a command; the second is a JSON object.
       COMMAND = "\0godwit-perf".b.freeze
-      MAX_RECEIVERS = 16 # throughput measurements that run at a time
-      # Replies that wait for a client: a REP drops those above it, and `load` counts them as lost.
+      MAX_RECEIVERS = 16 # throughput measurements that may run at a time
+      # Most replies queued for a client: a REP drops further ones, and `load` counts time-outs.
       SEND_HWM = 100_000
       private_constant :COMMAND, :MAX_RECEIVERS, :SEND_HWM
 
@@ -28,7 +28,7 @@ module Godwit
       def self.command(values) = [COMMAND, JSON.generate(values)]
 
       # @private
-      # @return [Hash, nil] nil: the message is no command
+      # @return [Hash, nil] the values of a command or an answer; nil: the message is neither
       def self.values(message)
         return unless message.is_a?(Array) && message.size == 2 && message[0].b == COMMAND
         return unless message[1].dup.force_encoding(Encoding::UTF_8).valid_encoding?
@@ -40,7 +40,7 @@ module Godwit
 
       # Binds the endpoint.
       # @param endpoint [String] such as "tcp://127.0.0.1:*"
-      # @param agent [Boolean] whether clients may let it measure the links to other agents
+      # @param agent [Boolean] whether clients may let this server measure links to other agents
       # @param authenticator [Auth, nil] the Auth of the context, for an agent with `auth:`
       # @param options [Hash] socket options, as {Socket#initialize} (`curve:`, `auth:`…)
       # @raise [ArgumentValueError] for an agent with `auth:` but without `authenticator:`
@@ -116,7 +116,7 @@ module Godwit
         {"id" => id, "endpoint" => receiver.last_endpoint}
       end
 
-      # The answer waits for nothing: the client asks again until the receiver has ended.
+      # Answers at once. The client repeats this command until the receiver has ended.
       def result(id)
         receiver = @receivers[id] or return {"error" => "there is no such measurement"}
         return {"ended" => false, "taken" => receiver.received} unless receiver.ended?

@@ -67,7 +67,7 @@ module Godwit
 
       private
 
-      # The server names the interface that it is bound to, which may be a wildcard.
+      # The server's host may be a wildcard: only the port is used, with the host of the link.
       def reachable(endpoint)
         own = @link.endpoint
         unless own.start_with?("tcp:")
@@ -88,18 +88,18 @@ module Godwit
 
       def mark(values) = patiently { @push.send(Server.command(values)) }
 
-      # @param spent [Numeric] seconds of the time-out that a send has taken
+      # @param spent [Numeric] seconds of the time-out that a send has already used
       def result(spent = 0)
         @link.command({"do" => "result", "id" => @id}, timeout: @link.timeout - spent)
       rescue TimeoutError
         raise @link.lost(nil, ", and its figures with it"), cause: nil
       end
 
-      # The limit of the wait for a result. The server's receiver ends after the same seconds
-      # without a message.
+      # The limit of the wait for a result. It is longer than the SILENCE after which the server's
+      # receiver ends.
       def standstill = Standstill.new(@link, @link.patience, @begun)
 
-      # A slow link may take longer than the time-out: a server that answers still receives.
+      # Repeats a send that timed out while the server still answers: the link may just be slow.
       def patiently
         limit = standstill
         begin

@@ -4,8 +4,8 @@ module Godwit
   class Pool
     # The sockets of a pool in one process.
     class Slots
-      # The state of one block that borrows. `lent`: it holds a slot; `socket`: nil until it has
-      # one; `whole`: the block ran to its end.
+      # The state of one block that borrows a socket. `lent`: a slot is reserved for the block;
+      # `socket`: nil until the block has a socket; `whole`: the block ran to its end.
       Loan = Struct.new(:lent, :socket, :whole)
 
       def initialize(size, closed: false)
@@ -29,7 +29,7 @@ module Godwit
           until @closed
             remaining = Timeout.remaining(seconds, start)
             if @lent < @size
-              # CRuby takes no interrupt in these three lines: a kill loses no slot.
+              # CRuby delivers no interrupt within the next three lines, so a kill loses no slot.
               @lent += 1
               loan.lent = true
               loan.socket = @idle.pop

@@ -5,16 +5,16 @@ module Godwit
     # The three proxies of the Guide. Each makes sockets and binds them to the given endpoints;
     # {Proxy#close} closes them. Either side may be the caller's socket instead, which stays open.
     #
-    # With a block: starts the proxy, yields it, closes it afterwards, and gives the block's value.
-    # Without a block the proxy does not run yet.
+    # With a block each method starts the proxy, yields it, closes it afterwards, and returns the
+    # block's value. Without a block the proxy does not run yet.
     module Patterns
       # Makes a proxy from a ROUTER, for clients (REQ, DEALER), to a DEALER, for workers (REP,
       # ROUTER). The workers share the requests, and each reply goes to its client.
       # @param frontend [String, Array<String>, Socket] endpoints to bind, or a socket
       # @param backend [String, Array<String>, Socket]
       # @param capture [String, Array<String>, Socket, nil] gets the copies; endpoints are for a PUB
-      # @param context [Context, nil] of the sockets that it makes; nil: the process's default
-      # @param options [Hash] of the sockets that it makes for the two sides, such as `send_hwm: 10`
+      # @param context [Context, nil] of the sockets that are made; nil: the process's default
+      # @param options [Hash] of the sockets made for the two sides, such as `send_hwm: 10`
       # @yieldparam proxy [Proxy]
       # @return [Proxy] or the block's value
       # @raise [Error] as {Socket.bind} and {Proxy#initialize}; then nothing stays open

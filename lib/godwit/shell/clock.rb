@@ -27,12 +27,12 @@ module Godwit
         @idle_start = Timeout.now if @idle
       end
 
-      # @return [Hash{Symbol => Float}] the most seconds of a wait for the receiver of a row
+      # @return [Hash{Symbol => Float}] most seconds to wait until a socket accepts a row, by option
       def limits
         {timeout: Timeout.until(@timeout), idle: @idle}.compact
       end
 
-      # @param name [Symbol] the limit that has passed during such a wait
+      # @param name [Symbol] the option whose limit has passed while a socket accepted no row
       def expire(name) = @timed_out = name
 
       def over?(sources, ended:)
@@ -60,7 +60,7 @@ module Godwit
         @idle_start
       end
 
-      # The drain time begins at the end of the processes, and again with each output.
+      # The time of `drain:` starts when the processes have ended, and again with each output.
       def silent_since(sources, now)
         bytes = sources.sum(&:bytes)
         @silent = now if bytes != @bytes || !@draining

@@ -2,8 +2,8 @@
 
 module Godwit
   module Shell
-    # Sends the rows of a run to a socket. A blocked socket ends the run at the limits of the
-    # command, `timeout:` and `idle:`; it raises at the call's own and at the socket's.
+    # Sends the rows of a run to a socket. While the socket accepts no row, the command's `timeout:`
+    # and `idle:` can end the run; the time-out of {Stream#into} or of the socket raises an error.
     # @private
     class Delivery
       COMMAND = %i[timeout idle].freeze
@@ -13,7 +13,7 @@ module Godwit
         @socket = socket
       end
 
-      # `own` is in seconds for all these rows; UNSET: the socket's `send_timeout` for each row.
+      # @param own [Numeric, nil] seconds for all these rows; UNSET: `send_timeout` for each row
       def send(rows, own)
         @messages = rows.map { |row| row.is_a?(Array) ? [row[0].name, row[1]] : row }
         start = Timeout.now

@@ -53,8 +53,8 @@ module Godwit
         io.getc&.encode(io.external_encoding)
       end
 
-      # `read` waits for the whole piece, too long for a connection or a pipe that stays open. So
-      # classes known to have a useful `readpartial` use that.
+      # `read` waits for all bytes of a piece: too long for a connection or a pipe that stays open.
+      # So TLS connections and ARGF are read with `readpartial`.
       def piece_of_object
         return @object.read(PIECE) unless connection? || @object.equal?(ARGF)
         @object.readpartial(PIECE)

@@ -45,7 +45,7 @@ module Godwit
         abandon(launch) unless ready
       end
 
-      # @return [Boolean] whether this process has a terminal, which a command may want
+      # @return [Boolean] whether this process has a terminal
       def self.terminal?
         File.open("/dev/tty") { true }
       rescue SystemCallError
@@ -57,12 +57,12 @@ module Godwit
         turn(&block) until over?
       end
 
-      # Yields the rows that are there, after a wait for the first. At the end it yields none.
+      # Yields one or more rows, after a wait for the first. At the end of the rows it yields none.
       def advance(&block)
         @clock.resume
         rows = 0
         until over? || rows.positive?
-          # Between a read and its rows an interrupt would lose a row.
+          # An interrupt after a read and before the yield of its rows would lose rows.
           Runtime.defer_interrupts do
             turn do |row|
               rows += 1
@@ -90,7 +90,7 @@ module Godwit
 
       def signal(name) = @processes.signal(name)
 
-      # Ends the run, from any thread: a thread that waits for rows finds them at an end.
+      # Ends the run. Any thread may call this: for a thread that waits for rows, the rows end.
       def close(pending: 0)
         @closed = true
         finish(pending: pending)
@@ -161,7 +161,7 @@ module Godwit
         false
       end
 
-      # A poller's wait that finds something at once seldom lets other fibers run.
+      # Poller#wait seldom lets other fibers run when a source is readable at once.
       def let_others_run
         sleep(0) if Fiber.respond_to?(:current_scheduler) && Fiber.current_scheduler
       end

@@ -8,7 +8,7 @@ module Godwit
     class Launch
       NO_DESCRIPTOR = "this process has no file descriptor left: close some, or raise ulimit -n"
 
-      # @return [IO, nil] this process's end of the pipe; nil: the plan needs none
+      # @return [IO, nil] this process's end of a pipe to the commands; nil: there is no such pipe
       attr_reader :out, :err, :input
       attr_reader :content
 
@@ -52,7 +52,7 @@ module Godwit
             "JRuby gives a child no terminal: leave pty: out")
         end
         words = @plan.commands.first
-        # PTY.spawn makes a session for the command.
+        # PTY.spawn makes a session, and so a process group, for the command.
         options = @plan.spawn_options.except(:pgroup, :close_others)
         @out, terminal, pid = starting(words) { PTY.spawn(*command(words), **options) }
         @processes.add(Child.new(pid, words))
@@ -87,7 +87,7 @@ module Godwit
         end
       end
 
-      # Ruby's own error may name the program instead of the folder, and JRuby raises none.
+      # For a wrong `chdir:` Ruby's own error may name the program, and JRuby raises none.
       def check_folder
         folder = @plan.chdir or return
         stat = File.stat(folder)
@@ -130,7 +130,7 @@ module Godwit
         end
       end
 
-      # @return [IO, nil] nil: Ruby reads the object, such as a FIFO, whose open may wait
+      # @return [IO, nil] nil: Ruby reads the object itself; also a FIFO, since its open may wait
       def opened(option, given)
         if Redirection.file?(given)
           return if option == :input && File.pipe?(given)
@@ -140,12 +140,12 @@ module Godwit
         if io.closed?
           raise Errors.bad_value(@plan.operation, "#{option}:", "an IO that is open", io)
         end
-        # Ruby 3.4's flush drops what it has read ahead of a pipe.
+        # Ruby 3.4's flush drops the bytes that Ruby has read ahead from a pipe.
         Redirection.flush(io) unless option == :input && !io.stat.file?
         io
       end
 
-      # Remembers the child's end of a pipe, which this process closes once the child has started.
+      # Lists the child's end of a pipe: this process closes it once the child has started.
       def child_end(io)
         @child_ends << io
         io

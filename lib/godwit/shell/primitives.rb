@@ -2,7 +2,7 @@
 
 module Godwit
   module Shell
-    # What ext/godwit/shell_rows.c does for the native backend, without `split_rows`.
+    # The methods that ext/godwit/shell_rows.c defines for the native backend, except `split_rows`.
     # @private
     module Primitives
       extend ::FFI::Library
@@ -14,23 +14,23 @@ module Godwit
       WNOHANG_WEXITED_WNOWAIT = 1 | 4 | 0x01000000
       SYS_PIDFD_OPEN = 434 # the number on every processor but Alpha
       SIGINFO_SIZE = 128
-      PIPE_BYTES = 65_536 # bytes that a pipe holds
+      PIPE_BYTES = 65_536 # most bytes of a read: the capacity of a pipe
 
       attach_function :waitid, %i[int uint buffer_out int], :int
       attach_function :syscall, %i[long varargs], :long
 
-      # Drops the bytes before the offset `from`, and reads once.
+      # Drops the buffer's bytes before the offset `from`, and reads once from the IO.
       # @return [Integer, nil] bytes read; 0 at the end; nil: no byte is readable now
       def append_bytes(io, buffer, from)
         buffer.replace(buffer.byteslice(from..)) if from > 0
-        # An interrupt in the read would lose its bytes, and the caller's offset would be wrong.
+        # An interrupt would lose the bytes that were read, and the caller's offset would be wrong.
         got = Thread.handle_interrupt(Object => :never) do
           io.read_nonblock(PIPE_BYTES, exception: false)
         end
         return if got == :wait_readable
         buffer << got if got
         got ? got.bytesize : 0
-      rescue Errno::EIO # the end of a terminal
+      rescue Errno::EIO # a terminal reports its end by this error
         0
       end
 
@@ -44,7 +44,7 @@ module Godwit
         end
       end
 
-      # @return [Integer, nil] nil where the kernel has none
+      # @return [Integer, nil] a descriptor of the process; nil: the kernel has no pidfds
       def pidfd(pid)
         number = Primitives.syscall(SYS_PIDFD_OPEN, :int, pid, :uint, 0)
         (number < 0) ? nil : number

@@ -3,14 +3,14 @@
 module Godwit
   module Shell
     # Ends commands: {Processes#stop} sends TERM to a process group, and KILL after `grace:`.
-    # {Job#finish} calls it when the block is left, at the command's end, at a time-out and at
+    # {Job#finish} calls it when the block ends early, at the command's end, at a time-out and at
     # `close`; {Reaper} calls it at the exit of the process and for a Stream that was collected.
     #
-    # The leaders are reaped after the last signal: no signal reaches a number that has become
-    # another process's. A Processes outlives the Stream that was collected.
+    # The leaders are reaped after the last signal: until then no other process can have their pids.
+    # A Processes outlives a Stream that was collected.
     # @private
     class Processes
-      # Seconds for the kernel to end killed processes. After them a thread goes on waiting.
+      # Seconds to wait after KILL. After that a thread of the {Reaper} continues the wait.
       KILL_TIMEOUT = 5
 
       # @return [Integer] the number of a signal that has this name or number
@@ -33,7 +33,7 @@ module Godwit
       def add(child) = @lock.synchronize { @children << child }
       def exited? = @lock.synchronize { @children.all?(&:exited?) }
       def settled? = @lock.synchronize { @children.all?(&:settled?) }
-      # @return [Child, nil] a child that the system stopped since it lacks the terminal
+      # @return [Child, nil] a child that the kernel stopped for its use of the terminal
       def wanting_terminal = @lock.synchronize { @children.find(&:wants_terminal?) }
 
       # Sends a signal to all groups.
@@ -75,7 +75,7 @@ module Godwit
         end
       end
 
-      # @return [Array<Integer>] leaders and members of their groups that have not ended
+      # @return [Array<Integer>] pids of the leaders that run; when none runs, of their groups
       def living
         @lock.synchronize do
           leaders = @children.reject(&:exited?).map(&:pid)
@@ -87,7 +87,7 @@ module Godwit
     end
 
     # A started process, the leader of a process group unless it is in the foreground. No other
-    # process gets its number before {#reap}. All calls need the lock of {Processes}.
+    # process gets its pid before {#reap}. All calls need the lock of {Processes}.
     # @private
     class Child
       attr_reader :pid, :words
@@ -103,7 +103,7 @@ module Godwit
         @group = group
       end
 
-      # @return [Boolean] whether it has ended, or is no longer our child
+      # @return [Boolean] whether the process has ended, or is no longer a child of this process
       def exited?
         return true if @settled || @ended
         case Primitives.exited?(@pid)
@@ -113,7 +113,7 @@ module Godwit
         end
       end
 
-      # @return [Boolean] whether its number may be another process's by now
+      # @return [Boolean] whether the process was reaped: another process may have its pid
       def settled? = @settled
 
       def wants_terminal?
@@ -127,7 +127,7 @@ module Godwit
         false
       end
 
-      # Sends a signal to the whole group, unless another process may have the number.
+      # Sends a signal to the whole group, unless another process may have the pid.
       def signal(name)
         return if exited? && @settled
         Process.kill(name, @group ? -@pid : @pid)
@@ -177,14 +177,14 @@ module Godwit
         def stop_later(processes, open = [])
           Thread.new do
             Thread.current.name = "godwit shell reaper"
-            # The thread inherits a mask that may put off kills.
+            # The thread inherits an interrupt mask that may defer kills.
             Thread.handle_interrupt(Object => :immediate) do
               open.each(&:close)
               processes.stop
             end
           end
         rescue ThreadError
-          nil # the process is ending
+          nil # Ruby starts no thread while the process exits
         end
 
         # @param open [Array<#close>] what the job has open; none of it may refer to the job

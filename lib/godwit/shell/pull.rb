@@ -4,7 +4,7 @@ require "json"
 
 module Godwit
   module Shell
-    # The rows that a {Push} sends, up to its end: `godwit sh pull` uses it.
+    # Receives the rows that a {Push} sends, up to the command's end, for `godwit sh pull`.
     #
     #     socket = Godwit::PULL.new
     #     pull = Godwit::Shell::Pull.new(socket) # before connect or bind: it counts the peers
@@ -12,24 +12,24 @@ module Godwit
     #     pull.each { |row| puts row }
     #     pull.exitstatus                                 # => 0; the command's
     #
-    # It may be another command's `input:`. Several Pulls share the rows of one Push; a bound Pull
-    # takes the rows of several Pushes, and ends when all have ended. A Push that leaves without an
-    # end ends it too; {#complete?} is false then.
+    # A Pull may be another command's `input:`. Several Pulls share the rows of one Push. A bound
+    # Pull receives the rows of several Pushes, and ends when all Pushes have sent their end or have
+    # disconnected; {#complete?} is false if a Push disconnected without its end.
     #
     # Only one thread may use a Pull. It drops and counts ({#foreign}) messages of several frames
-    # that are not a Push's.
+    # that no Push sends.
     class Pull
       include Enumerable
 
       # @return [Integer] messages that were no rows
       attr_reader :foreign
-      # @return [Array<Hash>] what each Push said at its end: :exitstatus (128 and the number of the
-      #   signal that ended the command; nil when time was up), :signal, :timed_out, :rows
+      # @return [Array<Hash>] the facts that each Push sent at its end: :exitstatus (128 plus the
+      #   number of the signal that ended the command; nil: time-out), :signal, :timed_out, :rows
       attr_reader :ends
 
       # @param socket [Socket] a PULL that is neither bound nor connected yet
-      # @raise [ArgumentTypeError] when it is no PULL
-      # @raise [StateError] when it has endpoints
+      # @raise [ArgumentTypeError] when `socket` is no PULL
+      # @raise [StateError] when `socket` has endpoints
       def initialize(socket)
         Push.check_socket(:pull, :PULL, socket)
         @socket = socket
@@ -80,8 +80,8 @@ module Godwit
       # @return [Boolean] whether every Push reported its end
       def complete? = !@ends.empty? && !@broken
 
-      # @return [Integer, nil] the command's exit status, or 128 and the number of the signal that
-      #   ended it; of several commands the first that is not 0; nil when it is unknown
+      # @return [Integer, nil] the command's exit status, or 128 plus the number of the signal that
+      #   ended it; of several commands the first status that is not 0; nil when unknown
       def exitstatus
         all = @ends.map { |facts| facts[:exitstatus] }
         all.find { |status| status != 0 } || (all.first if all.none?(nil))
@@ -95,7 +95,7 @@ module Godwit
         [kind.to_sym, row] if rest.empty? && %w[out err].include?(kind)
       end
 
-      # Closes the socket: the Push finds that this Pull has left.
+      # Closes the socket: the Push notices the disconnection.
       # @return [nil]
       def close
         @socket.close
@@ -113,8 +113,8 @@ module Godwit
         nil # the pipe is full or closed
       end
 
-      # Receives the rows that are there, or waits. libzmq gives all rows of a departed peer before
-      # it reports that the peer has departed.
+      # Receives the rows that have arrived, or waits. libzmq delivers all rows of a departed peer
+      # before it reports that the peer has departed.
       def receive(most, poller)
         departed = @departed
         connected = @came - departed

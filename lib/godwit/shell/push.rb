@@ -9,7 +9,7 @@ module Godwit
     # itself counts them only until its first message.
     # @private
     class Peers
-      # The socket has no endpoint yet. The block gets 1 or -1.
+      # The socket must have no endpoint yet. The block gets each change of the number of peers.
       def initialize(socket, &changed)
         @counter = PeerCounter.new(socket.context.io_threads)
         @changed = changed
@@ -27,14 +27,14 @@ module Godwit
         @changed.call(change) unless change.zero?
       end
 
-      # The counter may mistake the end of another connection for that of a peer. So the last peer
-      # has departed only when no connection is open.
+      # The counter may mistake the end of another connection for that of a peer. So one peer counts
+      # as connected until no connection is open.
       def known = [@counter.established, (@came && @counter.open > 0) ? 1 : 0].max
     end
 
-    # Sends rows to a PUSH, and then the end to the peers: `godwit sh push` uses it. Each row
-    # is a message; the pulling peers share the rows. After the last row each peer gets the
-    # command's status, which {Pull} understands, and leaves. When all peers have left before that,
+    # Sends rows to a PUSH, and then the end to the peers, for `godwit sh push`. Each row
+    # is a message; the pulling peers share the rows. The end is the command's status: each peer
+    # gets it after the last row, and disconnects ({Pull}). When all peers disconnect before that,
     # as in `… | head`, the command is stopped.
     #
     #     socket = Godwit::PUSH.new
@@ -45,27 +45,27 @@ module Godwit
     # The end is a message of two frames, `end` and a JSON object; a row has one frame (with `err:
     # :rows` two, `out` or `err` and the row).
     #
-    # Rows that libzmq holds for a killed peer are lost. Only one thread may use a Push.
+    # Rows that libzmq has queued for a killed peer are lost. Only one thread may use a Push.
     class Push
       # The first frame of the last message.
       END_OF_ROWS = "end"
 
-      END_TIMEOUT = 1 # seconds, at least, that peers have to receive the end
-      # Seconds after which the Push sends the end to the peers again: first, and at most.
+      END_TIMEOUT = 1 # least seconds that the peers have to receive the end
+      # Seconds until the Push sends the end to the peers again: the first pause, and the longest.
       AGAIN = [0.1, 5].freeze
       private_constant :END_TIMEOUT, :AGAIN
 
-      # @return [Boolean] whether all peers had left before the end
+      # @return [Boolean] whether all peers had disconnected before the end was sent
       def left? = @departed && !@ending
 
       # @param socket [Socket] a PUSH that is neither bound nor connected yet; this lowers its
       #   linger to {Context::BRIEF_LINGER}, and {#run} closes it
-      # @raise [ArgumentTypeError] when it is no PUSH
-      # @raise [StateError] when it has endpoints
+      # @raise [ArgumentTypeError] when `socket` is no PUSH
+      # @raise [StateError] when `socket` has endpoints
       def initialize(socket)
         Push.check_socket(:push, :PUSH, socket)
         @socket = socket
-        # {#run} waits for the peers. With more linger libzmq would wait for a peer that has left.
+        # {#run} waits for the peers. With more linger libzmq would wait for a departed peer.
         socket.linger = Context::BRIEF_LINGER
         @lock = Mutex.new
         @changed = ConditionVariable.new
@@ -91,19 +91,19 @@ module Godwit
       end
 
       # @private
-      # @return [Integer, nil] as a shell gives it: 128 and the number of the signal that ended the
-      #   command; 0 when it was stopped on purpose
+      # @return [Integer, nil] the exit status as a shell reports it: after a signal, 128 plus its
+      #   number; 0 when the command was stopped on purpose
       def self.exitstatus(status)
         return 0 if status.stopped?
         return if status.timed_out? || status.unknown?
         status.exitstatus || 128 + Signal.list.fetch(status.signal.to_s, 0)
       end
 
-      # Runs the command, sends its rows, sends the end to the peers, and waits until they have
-      # left. It waits for one peer at least.
+      # Runs the command, sends its rows and the end to the peers, and waits until all peers have
+      # disconnected. The rows wait until a first peer connects.
       # @param stream [Stream] of {Shell.rows} or {Shell.pipe}
-      # @param timeout [Integer, Float, nil] seconds for all of it
-      # @param count [Integer, nil] ends after so many rows, 1 or more
+      # @param timeout [Integer, Float, nil] seconds for the whole call
+      # @param count [Integer, nil] most rows to send, 1 or more; then the command is stopped
       # @return [Status]
       # @raise [TimeoutError] when time is up
       # @raise [UnsupportedError] over inproc, where libzmq reports no connections
@@ -153,9 +153,9 @@ module Godwit
         @stream&.close
       end
 
-      # libzmq chooses the peer for a message: one peer may get two ends and another none, and a
-      # message to a peer that disconnects is lost. So the Push repeats the end for all peers when a
-      # peer connects or departs, and from time to time.
+      # libzmq chooses the peer of a message: one peer may get the end twice and another not at all,
+      # and a message to a peer that disconnects is lost. So the Push repeats the end for all peers
+      # when a peer connects or departs, and after each pause.
       def send_end(status)
         @until = [@until, Timeout.now + END_TIMEOUT].max if @until
         id = Process.pid.to_s(36) + object_id.to_s(36)
@@ -166,7 +166,7 @@ module Godwit
           schedule_end
         end
         while end_due?
-          # libzmq accepts new peers here at once, but only every few milliseconds in `send`.
+          # `events` lets libzmq add new peers at once, `send` only every few milliseconds.
           @socket.events
           @socket.send(message, timeout: remaining)
         end

@@ -32,7 +32,7 @@ module Godwit
 
       def rows = @progress[COUNT]
 
-      # Reads at most once, and yields all complete rows. The block may raise, and close the rows.
+      # Reads at most once, and yields all complete rows. The block may raise or call {#close}.
       # @param deadline [Integer] ms on the monotonic clock; -1: none
       # @return [Symbol] :more (bytes may be readable), :wait (no byte is readable now), :ended,
       #   :late (the deadline has passed), :too_long (a row is above the limit)
@@ -96,7 +96,7 @@ module Godwit
         end
       end
 
-      # @return [Integer] 1 for a "\r" that belongs to the row's end, or may belong to it
+      # @return [Integer] 1: the last byte is a "\r" that is, or may be, in the row's end; else 0
       def carriage_before(known, found)
         return 0 if @separator != "\n" || !@chomp || (@over && !found)
         (known > @progress[START] && @buffer.getbyte(known - 1) == 13) ? 1 : 0

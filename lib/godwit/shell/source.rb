@@ -34,7 +34,7 @@ module Godwit
       end
     end
 
-    # The last bytes of a pipe, which stay in the buffer. It has no rows.
+    # Stores the last bytes of a pipe in the buffer, and yields no rows.
     # @private
     class Tail < Source
       MAX = 65_536
@@ -45,7 +45,7 @@ module Godwit
         fill
       end
 
-      # @return [String] begins with a whole character
+      # @return [String] the last 64 KiB, from the first whole character
       def text(encoding)
         text = @buffer.byteslice([@buffer.bytesize - MAX, 0].max..).force_encoding(encoding)
         return text unless encoding == Encoding::UTF_8

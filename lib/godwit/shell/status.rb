@@ -2,7 +2,7 @@
 
 module Godwit
   module Shell
-    # How a command ended, and what it gave.
+    # How a command ended, and how much output it gave.
     class Status
       UNKNOWN =
         'status unknown: other code took it (Process.wait, or trap("CHLD", "IGNORE"))'
@@ -84,8 +84,8 @@ module Godwit
       def timed_out? = !@timed_out.nil?
       # @return [Boolean] whether it was stopped before its end: by `break`, an exception, `close`
       def stopped? = @stopped
-      # @return [Boolean] whether its exit status is unknown, since other code of this process took
-      #   it (`Process.wait`), or nothing keeps it (`trap("CHLD", "IGNORE")`)
+      # @return [Boolean] whether its exit status is unknown: other code of this process reaped the
+      #   command (`Process.wait`), or the kernel did (`trap("CHLD", "IGNORE")`)
       def unknown? = @unknown
       # @return [Boolean] whether another process still held its output open `drain:` seconds after
       #   its end; later output of that process is missing

@@ -13,7 +13,7 @@ module Godwit
       def initialize(input, pipe, processes, terminal: false)
         @pipe = pipe
         @thread = Thread.new do
-          # The thread inherits a mask that puts off kills.
+          # The thread inherits an interrupt mask that defers kills.
           Thread.handle_interrupt(Object => :immediate) { pump(input, pipe, processes, terminal) }
         end
         @thread.name = "godwit shell input"
@@ -22,7 +22,7 @@ module Godwit
 
       def kill = @thread.kill
 
-      # Ends the thread. Waits at most a second for an input that goes on.
+      # Kills the thread. Waits at most a second for its end: the input's code may delay it.
       def finish
         @thread.kill
         @thread.join(1) unless @thread == Thread.current
@@ -40,7 +40,7 @@ module Godwit
         close(pipe) unless terminal
       end
 
-      # @return [Boolean] false when the command closed its end, or the run is over
+      # @return [Boolean] false when the command closed its stdin, or the run has closed the pipe
       def write(pipe, piece)
         pipe.write(piece)
         true

@@ -3,9 +3,9 @@
 module Godwit
   module Shell
     # The rows of a command, as an Enumerator. `each`, `lazy`, `first`, `next`… start the command
-    # for the first row, and read as rows are asked for: meanwhile the command waits. Each `each`
-    # runs the command again. It is stopped when `each` is left (`break`, an exception, `first(n)`),
-    # by {#close}, when the stream is collected, and at exit.
+    # for the first row, and read a row when the caller asks for it: meanwhile the command waits.
+    # Each `each` runs the command again. The command is stopped when `each` ends early (`break`, an
+    # exception, `first(n)`), by {#close}, when the stream is collected, and at exit.
     #
     # @example
     #   stream = Godwit::Shell.rows("find", "/")
@@ -49,7 +49,7 @@ module Godwit
         @status
       end
 
-      # Runs the command and hands its rows on.
+      # Runs the command, and sends its rows to a socket or adds them to a logger.
       #
       # * To a **socket**: each row is a message, with `err: :rows` of two frames (`["out", row]`,
       #   `["err", row]`). At the socket's high-water mark this call waits, and the command with it.
@@ -67,7 +67,7 @@ module Godwit
       # @param timeout [Integer, Float, nil] seconds that a socket may make a batch wait; by default
       #   its `send_timeout`, for each row
       # @return [Status]
-      # @raise [TimeoutError] when a socket took nothing for so long; the command is stopped
+      # @raise [TimeoutError] when a socket accepts no row for so long; the command is stopped
       # @raise [ArgumentTypeError] for other targets: `each { |row| target << row }` serves them
       # @raise [SystemCallError, RowTooLongError] as {#each}
       # @raise [Error] of the socket, such as ClosedError
@@ -88,7 +88,7 @@ module Godwit
         end
       end
 
-      # Runs the command, and yields all the rows that are there at once.
+      # Runs the command, and yields all rows that have arrived, as one Array.
       # @yieldparam rows [Array<String>] one or more; with `err: :rows` Arrays of a Symbol and a
       #   String
       # @return [Status, self] self without a block
@@ -96,7 +96,7 @@ module Godwit
       def each_batch(&block) = block ? batches(&block) : self
 
       # @return [String, Array(Symbol, String)] the next row; the first call starts the command
-      # @raise [StopIteration] at its end, again and again until {#rewind}
+      # @raise [StopIteration] at the end of the rows, at each call until {#rewind}
       def next = @turn.synchronize { upcoming && @pending.shift }
       # @return [String, Array(Symbol, String)] the row that {#next} gives next
       # @raise [StopIteration]
@@ -115,8 +115,8 @@ module Godwit
         self
       end
 
-      # Stops the running commands: a thread in `each` or `next` finds the rows at an end. `each`
-      # may be called again, and `next` after {#rewind}.
+      # Stops the running commands: for a thread in `each` or `next` the rows end. `each` may be
+      # called again, and `next` after {#rewind}.
       # @return [Status, nil] of the run that ended last
       def close
         jobs.each do |job|
@@ -137,7 +137,7 @@ module Godwit
 
       # @return [Boolean] whether a command of this stream runs
       def running? = !jobs.empty?
-      # @return [nil] it is unknown before the end
+      # @return [nil] the number of rows is unknown before the end
       def size = nil
 
       if RUBY_ENGINE == "jruby"
@@ -209,7 +209,7 @@ module Godwit
         logger.add(SEVERITIES.fetch(kind), text, name)
       end
 
-      # No interrupt and no close may come before the job is in `@jobs`.
+      # No interrupt and no {#close} may come between the start of the job and its entry in `@jobs`.
       def start(**options)
         Thread.handle_interrupt(Object => :never) do
           @lock.synchronize do

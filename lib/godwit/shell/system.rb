@@ -36,7 +36,7 @@ module Godwit
       def lives?(pid) = ![nil, "Z", "X"].include?(state(pid))
       def stopped?(pid) = state(pid) == "T"
 
-      # @return [String, nil] the letter of proc(5); nil without such a process, or without /proc
+      # @return [String, nil] the state's letter in proc(5); nil: no such process, or no /proc
       def state(pid)
         Unscheduled.call { File.binread("/proc/#{pid}/stat") }[/\) (\w)/n, 1]
       rescue SystemCallError
@@ -53,15 +53,15 @@ module Godwit
 
       def of(pid) = Primitives.pidfd(pid)&.then { |number| IO.for_fd(number, "r") }
 
-      # Waits until one of the processes ends, or time is up. Only the wait takes interrupts: Ruby
-      # leaves a descriptor open when an interrupt comes while it closes an IO.
+      # Waits until one of the processes ends, or time is up. Interrupts arrive only in the wait:
+      # Ruby leaves a descriptor open when an interrupt comes while it closes an IO.
       def wait(pids, seconds)
         ios = pids.filter_map { |pid| of(pid) }
         poller = Poller.new(*ios)
         slice = (ios.size == pids.size) ? seconds : [seconds, POLL_INTERVAL].min
         Runtime.defer_interrupts { poller.wait(slice) }
       rescue Errno::EMFILE, Errno::ENFILE
-        # No descriptor remains to wait with.
+        # No descriptor remains for a pidfd or a poller.
         Runtime.defer_interrupts { sleep([seconds, POLL_INTERVAL].min) }
       ensure
         poller&.close

@@ -6,9 +6,9 @@ module Godwit
     # @private
     module Authentication
       HANDSHAKE_TIMEOUT = 10 # seconds, after which a client without an answer tries again
-      # Options that make a socket a client, which asks no authenticator.
+      # Options that make a socket a client: then libzmq asks no authenticator about its peers.
       CLIENT = %i[curve_server_key plain_username plain_password].freeze
-      # Options that turn GSSAPI on. libzmq accepts its peers if there is no handler.
+      # Options that turn GSSAPI on. Without a ZAP handler libzmq accepts every GSSAPI peer.
       GSSAPI = %i[
         gssapi_server gssapi_principal gssapi_service_principal gssapi_plaintext
         gssapi_principal_name_type gssapi_service_principal_name_type
@@ -16,9 +16,9 @@ module Godwit
       DOMAIN = %i[zap_domain zap_enforce_domain].freeze
       # A socket's user ids come from the authenticator as long as none of these options changes.
       DECISIVE = [*CLIENT, *GSSAPI, *DOMAIN, :router_raw].freeze
-      # Options that `auth:` fixes too; the last four make the server speak PLAIN or CURVE.
+      # Options that cannot change with `auth:`; the last four make the server speak PLAIN or CURVE.
       FIXED = [*DECISIVE, :curve_server, :plain_server, :curve_public_key, :curve_secret_key].freeze
-      # Transports without a handshake. Over ws a peer that names no mechanism gets in without one.
+      # Transports that enforce no handshake. Over ws libzmq accepts a peer that names no mechanism.
       INSECURE = %w[inproc udp pgm epgm norm ws wss].freeze
       # Types that speak to peers without a handshake.
       RAW = %i[STREAM DGRAM].freeze
@@ -26,7 +26,7 @@ module Godwit
       module_function
 
       # @param defaults [Hash] options that the context gives to its sockets
-      # @return [Hash{Symbol => Object}] options, with those that `auth:` stands for
+      # @return [Hash{Symbol => Object}] the options, and those that `auth:` implies
       def options(type, defaults, domain, options)
         return options if domain.nil?
         check_domain(domain)
@@ -77,7 +77,7 @@ module Godwit
         raise Errors.of(ArgumentValueError, :new, "auth: #{why}")
       end
 
-      # Runs once the socket has its options. A setting is an option, its raw value and its value.
+      # Runs once the socket has its options. Each setting is [option, raw value, value].
       def apply(socket, domain, settings)
         return unless domain || enforced?(socket.type, settings)
         socket.extend(UserIds)
@@ -116,7 +116,7 @@ module Godwit
         end
       end
 
-      # Keeps the security options of a socket with `auth:` as they are.
+      # Refuses changes of the security options of a socket with `auth:`.
       # @private
       module Fixed
         def store(option, raw, value)

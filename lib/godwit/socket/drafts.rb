@@ -2,8 +2,8 @@
 
 module Godwit
   class Socket
-    # The methods of the draft types beside {Messages}. Their messages have one frame; a group or a
-    # routing id stands beside it. On a libzmq without drafts `new` raises {UnsupportedError}.
+    # The methods of the draft types in addition to {Messages}. Their messages have one frame and a
+    # group or a routing id. On a libzmq without drafts `new` raises {UnsupportedError}.
     module Drafts
       # Most bytes of a group's name; over udp {UDP_GROUP_LIMIT}.
       GROUP_LIMIT = 255
@@ -32,26 +32,26 @@ module Godwit
 
       # The groups that a {DISH} receives.
       module Groups
-        # Receives messages to these groups from now on. A RADIO drops messages to a group until it
-        # has heard of the group.
+        # Receives messages to these groups from now on. A RADIO drops messages to a group until the
+        # DISH's join has reached it.
         # @param groups [Array<String>] each of at most 255 bytes without NUL; "" is a group too
         # @return [self]
-        # @raise [GroupError] when it is in that group already, or for a name that is too long
-        # @raise [ArgumentTypeError] when one is no String
+        # @raise [GroupError] when the socket is in that group already, or the name is too long
+        # @raise [ArgumentTypeError] when a group is no String
         # @see http://api.zeromq.org/4-3:zmq-join zmq_join(3)
         def join(*groups) = change(:join, groups, true) { |known, name| known + [name.dup.freeze] }
 
         # Undoes {#join}.
         # @param groups [Array<String>]
         # @return [self]
-        # @raise [GroupError] when it is not in that group
-        # @raise [ArgumentTypeError] when one is no String
+        # @raise [GroupError] when the socket is not in that group
+        # @raise [ArgumentTypeError] when a group is no String
         # @see http://api.zeromq.org/4-3:zmq-leave zmq_leave(3)
         def leave(*groups)
           change(:leave, groups, false) { |known, name| known.reject { |one| one.b == name.b } }
         end
 
-        # @return [Array<String>] the groups that it has joined, in order
+        # @return [Array<String>] the groups that the socket has joined, in order
         def groups = @groups.dup
 
         # Receives as {Messages#recv} does, and gives the message's group too.
@@ -122,14 +122,14 @@ module Godwit
         # @param message [String, Frame, Message, Array(String)] of one frame; over udp, message and
         #   group have at most 8,191 bytes
         # @param group [String] at most 255 bytes without NUL; over udp 127
-        # @param timeout [Integer, Float, nil] seconds; it waits only with `xpub_no_drop: true`
+        # @param timeout [Integer, Float, nil] seconds; `send` waits only with `xpub_no_drop: true`
         # @param track [Boolean] whether to give a {Tracker}, as {Messages#send}
         # @param exception [Boolean] false: nil instead of a TimeoutError
         # @return [self, Tracker] or nil when time is up and `exception: false`
         # @raise [GroupError] without a group, or for a name that is too long
-        # @raise [MessageError] when it has several frames
-        # @raise [Errno::EMSGSIZE, Errno::ENAMETOOLONG] (each a {SystemError}) when it, or its
-        #   group, is too large for udp
+        # @raise [MessageError] when the message has several frames
+        # @raise [Errno::EMSGSIZE, Errno::ENAMETOOLONG] (each a {SystemError}) when the message, or
+        #   its group, is too large for udp
         # @raise [Error] as {Messages#send}
         def send(message, group: UNSET, timeout: UNSET, exception: true, track: false)
           # super raises an error that names the missing keyword.
@@ -145,26 +145,26 @@ module Godwit
         end
 
         # (see Messages#send_many)
-        # @param group [String] as {#send}, for all of them
+        # @param group [String] as {#send}, for all messages
         def send_many(messages, group: UNSET, timeout: UNSET)
           return super(messages, timeout: timeout) if UNSET.equal?(group)
           send_many_to(messages, Drafts.group(group, :send_many), timeout)
         end
       end
 
-      # The messages of {SERVER} and {PEER}: a number beside each message names the peer.
+      # The messages of {SERVER} and {PEER}: each has the routing id of its peer, a number.
       module Routed
         include Addressed
 
         # Sends a message to one peer; waits while its queue is full.
         # @param message [String, Frame, Message, Array(String)] of one frame
-        # @param routing_id [Integer] the peer's number, from {#recv_from} or
+        # @param routing_id [Integer] the peer's, from {#recv_from} or
         #   {Connecting#connect_peer}
         # @param timeout [Integer, Float, nil] seconds
         # @param track [Boolean] whether to give a {Tracker}, as {Messages#send}
         # @param exception [Boolean] false: nil instead of a TimeoutError
         # @return [self, Tracker] or nil when time is up and `exception: false`
-        # @raise [RoutingIdError] without a number
+        # @raise [RoutingIdError] without a routing id
         # @raise [UnreachableError] when that peer is gone
         # @raise [MessageError] when the message has several frames
         # @raise [Error] as {Messages#send}
@@ -182,14 +182,14 @@ module Godwit
         end
 
         # (see Messages#send_many)
-        # @param routing_id [Integer] as {#send}, for all of them
+        # @param routing_id [Integer] as {#send}, for all messages
         def send_many(messages, routing_id: UNSET, timeout: UNSET)
           return super(messages, timeout: timeout) if UNSET.equal?(routing_id)
           send_many_to(messages, Drafts.routing_id(routing_id, :send_many), timeout)
         end
 
-        # Receives as {Messages#recv} does, and gives the number of the sender, for `send(reply,
-        # routing_id: number)`.
+        # Receives as {Messages#recv} does, and gives the sender's routing id, for `send(reply,
+        # routing_id: id)`.
         # @param (see Messages#recv)
         # @return [Array(Integer, String)] routing id and message; nil when time is up and
         #   `exception: false`
@@ -201,13 +201,13 @@ module Godwit
         end
       end
 
-      # Connects a {PEER} so that it knows a peer's number before the first message.
+      # Connects a {PEER}, and gives the new peer's routing id before any message.
       module Connecting
-        # Connects, as {Endpoints#connect}, and gives the number of the peer there, so that this
-        # side can send first.
+        # Connects, as {Endpoints#connect}, and returns the routing id of the peer at the endpoint.
+        # The caller can then send before the peer does.
         # @param endpoint [String]
-        # @return [Integer] its routing id, for `send(message, routing_id:)`
-        # @raise [OptionError] with `immediate: true`: then there is no number before the connection
+        # @return [Integer] the routing id, for `send(message, routing_id:)`
+        # @raise [OptionError] with `immediate: true`: then a peer that is not connected has no id
         # @raise [Error] as {Endpoints#connect}
         # @see http://api.zeromq.org/4-3:zmq-connect-peer zmq_connect_peer(3)
         def connect_peer(endpoint)
@@ -261,7 +261,7 @@ module Godwit
 
         private
 
-        # libzmq would drop a malformed address without an error.
+        # libzmq would drop a message with a malformed address without an error.
         def check_address(message, operation)
           message = message.frames if message.is_a?(Message)
           return unless message.is_a?(Array) && message.size == 2 # super refuses other forms

@@ -4,11 +4,11 @@ module Godwit
   class Socket
     # The encoding of received Strings.
     module Encodings
-      # @return [Encoding] of the Strings that it receives
+      # @return [Encoding] of received Strings
       def encoding = _encoding
 
       # @param encoding [Encoding, String]
-      # @raise [ArgumentValueError, ArgumentTypeError] when it is unknown
+      # @raise [ArgumentValueError, ArgumentTypeError] when the encoding is unknown
       def encoding=(encoding)
         _set_encoding(Encodings.find(encoding))
       end

@@ -7,17 +7,17 @@ module Godwit
       # Accepts connections at one or several endpoints.
       # @param endpoints [Array<String>] such as `tcp://127.0.0.1:5555`, `tcp://*:*`,
       #   `ipc:///tmp/name`, `ipc://@name`, `inproc://name`
-      # @param ports [Range<Integer>, nil] tcp: for the port `*` takes the first free one of these
+      # @param ports [Range<Integer>, nil] tcp: the port `*` becomes the first free one of these
       # @return [self] {#port} and {#last_endpoint} have the values for wildcards
-      # @raise [ArgumentValueError] when none is given, or for such `ports:`
-      # @raise [EndpointError] when it is malformed
+      # @raise [ArgumentValueError] without an endpoint, or for wrong `ports:`
+      # @raise [EndpointError] when an endpoint is malformed
       # @raise [ProtocolError] when there is no such transport
-      # @raise [AddressInUseError] when the address is in use, or the path of an ipc endpoint holds
-      #   anything but a socket. A later bind of the same process takes over its socket there. The
-      #   file stays after the close
+      # @raise [AddressInUseError] when the address is in use, or the path of an ipc endpoint is
+      #   anything but a socket. A later bind of the same process takes the path from its earlier
+      #   socket. The file stays after the close
       # @raise [OptionError] when `use_fd` is no listening socket
-      # @raise [InterfaceError, AddressNotAvailableError] when it is no address of this machine
-      # @raise [AccessError] when it is not permitted
+      # @raise [InterfaceError, AddressNotAvailableError] when the machine has no such address
+      # @raise [AccessError] when the bind is not permitted
       # @see http://api.zeromq.org/4-3:zmq-bind zmq_bind(3)
       def bind(*endpoints, ports: nil)
         Endpoint.check_any(endpoints, :bind)
@@ -31,11 +31,11 @@ module Godwit
       # @param endpoints [Array<String>] such as `tcp://host:5555`, or with the source address
       #   `tcp://source:0;host:5555`
       # @return [self]
-      # @raise [ArgumentValueError] when none is given
-      # @raise [EndpointError] when it is malformed
+      # @raise [ArgumentValueError] without an endpoint
+      # @raise [EndpointError] when an endpoint is malformed
       # @raise [ProtocolError] when there is no such transport
       # @raise [InterfaceError] for an IPv6 address without the option `ipv6`
-      # @raise [OptionError] when the `connect_routing_id` cannot be given any more
+      # @raise [OptionError] when the `connect_routing_id` can no longer be given to a peer
       # @see http://api.zeromq.org/4-3:zmq-connect zmq_connect(3)
       def connect(*endpoints)
         Endpoint.check_any(endpoints, :connect)
@@ -53,21 +53,21 @@ module Godwit
       # Stops listening at an endpoint; connected peers lose their connection.
       # @param endpoint [String] as given to {#bind}, or as {#endpoints} shows it
       # @return [self]
-      # @raise [NoEndpointError] when it is not bound there
+      # @raise [NoEndpointError] when the socket is not bound to the endpoint
       def unbind(endpoint) = detach(:bind, :unbind, endpoint)
-      # Ends all connections to an endpoint. libzmq goes on sending pending messages for linger.
+      # Ends all connections to an endpoint. libzmq still sends queued messages for the linger time.
       # @param endpoint [String] as given to {#connect}
       # @return [self]
-      # @raise [NoEndpointError] when it is not connected there
+      # @raise [NoEndpointError] when the socket is not connected to the endpoint
       def disconnect(endpoint) = detach(:connect, :disconnect, endpoint)
 
-      # @return [Array<String>] where it is bound (wildcards replaced) and connected, in order
+      # @return [Array<String>] the endpoints bound (wildcards replaced) and connected, in order
       def endpoints
         @endpoints ? @endpoints.map(&:last) : [] # a subclass may not have called super
       end
 
       # @private
-      # @return [Boolean] whether it is bound there, and not connected
+      # @return [Boolean] whether the socket is bound to the endpoint, and not connected
       def bound_to?(endpoint)
         !@endpoints.nil? && @endpoints.any? { |how, _, name| how == :bind && name == endpoint }
       end
@@ -168,7 +168,7 @@ module Godwit
         unless resolved
           raise Errors.build(closed? ? ClosedError : NoEndpointError, operation, endpoint)
         end
-        # libzmq ends all endpoints of that name
+        # libzmq ends all binds, or all connections, of that name
         gone = known.select { |kind, _, other| kind == how && other == resolved }
         lost = false
         begin
@@ -185,10 +185,10 @@ module Godwit
       end
     end
 
-    # The names that `connect_routing_id` gives to peers. libzmq ends the process when a peer has
-    # that name already: even one that is disconnecting, or one that chose its own routing id, which
-    # libzmq does not tell. So each name is given once, and a ROUTER gives none once its peers may
-    # have chosen their own.
+    # The names that `connect_routing_id` gives to peers. libzmq aborts the process when a peer has
+    # that name already, even while that peer disconnects. A peer can also choose its own name: then
+    # libzmq does not report it. So each name is given once, and a ROUTER gives no name once a peer
+    # may have chosen its own.
     # @private
     class RoutingNames
       attr_writer :next
@@ -218,7 +218,7 @@ module Godwit
         raise Options.fetch(:connect_routing_id).error(problem) if problem
       end
 
-      # Yields a new name to the block, which connects; libzmq gives the name to the peer there.
+      # Calls the block, which connects; libzmq gives the next name to the peer of that connection.
       def give
         name = @next
         check(name) if name

@@ -2,21 +2,21 @@
 
 module Godwit
   class Socket
-    # Extends only sockets with a `format:`. A message is a value, whose frame the format makes.
-    # Types with frames before the value (routing ids, a topic) have an Array, whose last element is
-    # the value. Frames and Messages are sent unchanged; calls that name frames do not decode.
+    # Extends only sockets with a `format:`. A message is a value, whose frame the format makes. In
+    # types with frames before the value (routing ids, a topic) it is an Array that ends with the
+    # value. Frames and Messages are sent unchanged; methods that receive frames do not decode.
     # @private
     module Formatted
       # Types with frames before the value. In one direction two types have no values: an XPUB
       # receives subscriptions, and an XSUB sends them.
       BEFORE = %i[ROUTER PUB SUB XPUB XSUB DGRAM].freeze
       WITHOUT = {XPUB: :recv, XSUB: :send}.freeze
-      # Lets {Drafts::Routed#recv_from} give the value beside the sender's number.
+      # Lets {Drafts::Routed#recv_from} return the sender's routing id and the value.
       module From
         def recv_from(**options) = beside(super, :recv_from)
       end
 
-      # Lets {Drafts::Groups#recv_with_group} give the value beside the group.
+      # Lets {Drafts::Groups#recv_with_group} return the group and the value.
       module WithGroup
         def recv_with_group(**options) = beside(super, :recv_with_group)
       end
@@ -102,7 +102,7 @@ module Godwit
 
       private
 
-      # @return [String, Array<String>, nil] not decoded
+      # @return [String, Array<String>, nil] the next message, not decoded; nil: closed
       def next_message
         _recv(-1)
       rescue ClosedError, ContextTerminatedError

@@ -2,11 +2,11 @@
 
 module Godwit
   class Socket
-    # Messages without copies ({Frame}, {Message}), and frame by frame.
+    # Sends and receives messages without copies ({Frame}, {Message}), or frame by frame.
     #
     # Messages stay whole for any number of threads and fibers: {#send_frame} buffers the frames of
-    # a message per fiber until the last, and {#recv_frame} hands out the rest of a message only to
-    # the fiber that began to read it.
+    # a message per fiber until the last, and {#recv_frame} returns the rest of a message only to
+    # the fiber that began to read that message.
     module Frames
       # The unfinished messages of one fiber on one socket: the frames that it buffers to send, and
       # the remaining frames of the message that it reads.
@@ -30,12 +30,12 @@ module Godwit
         frame.shift
       end
 
-      # Receives the messages that are there, as one Array of their frames (`more?` is false at the
-      # end of each message); waits for the first message only. Allocates one object per frame, and
-      # the Array.
-      # @param max [Integer] frames, 1 or more; the last message is whole all the same. One call
-      #   gives about 1,024 frames or 64 MiB at most
-      # @param timeout [Integer, Float, nil] seconds, for the first
+      # Receives the messages that have arrived, as one Array of their frames (`more?` is false at
+      # the end of each message); waits for the first message only. Allocates one object per frame,
+      # and the Array.
+      # @param max [Integer] most frames, 1 or more; the last message is complete even if that needs
+      #   more. One call gives about 1,024 frames or 64 MiB at most
+      # @param timeout [Integer, Float, nil] seconds to wait for the first message
       # @param exception [Boolean] false: nil instead of a TimeoutError
       # @return [Array<Frame>] nil when time is up and `exception: false`
       # @raise [Error] as {Messages#recv_many}
@@ -51,7 +51,7 @@ module Godwit
       # @param timeout [Integer, Float, nil] seconds
       # @param exception [Boolean] false: nil instead of a TimeoutError
       # @return [Integer] bytes received; nil when time is up and `exception: false`
-      # @raise [MultipartError] when it has several frames; the error's `frames` are the message
+      # @raise [MultipartError] when the message has several frames; the error has them as `frames`
       # @raise [FrozenError, ArgumentTypeError] when the buffer is frozen, or no String; then no
       #   message is lost
       # @raise [Error] as {#recv}
@@ -74,9 +74,9 @@ module Godwit
         Message.of(frames.is_a?(Array) ? frames : [frames])
       end
 
-      # Sends a message frame by frame. With `more: true` this fiber buffers the frame; the call
-      # without sends the buffered frames and this one as one message. When that call fails, the
-      # buffer stays, and the call can be repeated.
+      # Sends a message frame by frame. With `more: true` this fiber buffers the frame; a call
+      # without `more:` sends the buffered frames and its own as one message. When that call fails,
+      # the buffer stays, and the call can be repeated.
       # @param data [String, Frame] a later change of a buffered String has no effect
       # @param more [Boolean] whether more frames follow
       # @param timeout [Integer, Float, nil] seconds to send the message
@@ -104,9 +104,9 @@ module Godwit
         self
       end
 
-      # From this size on frozen Strings are sent in place; other Strings are copied. A String that
-      # is sent in place stays in memory until libzmq has read it (`send(data, track: true)` tells
-      # when).
+      # Frozen Strings of at least this size are sent in place; other Strings are copied. A String
+      # that is sent in place stays in memory until libzmq has read it: `send(data, track: true)`
+      # returns a {Tracker} for that.
       # @return [Integer, nil] bytes; nil: all are copied. {Frame::COPY_THRESHOLD} unless set
       def copy_threshold = _copy_threshold
 
@@ -133,8 +133,8 @@ module Godwit
         @unfinished && @unfinished[fiber.__id__]
       end
 
-      # Makes the entry of this fiber, to which Thread#[] belongs, and drops the entries of fibers
-      # that have ended.
+      # Makes the entry of this fiber, since Thread#[] is fiber-local, and drops the entries of
+      # fibers that have ended.
       def new_unfinished
         fiber = Thread.current[:godwit_fiber] ||= Object.new
         # A Ractor cannot use a WeakRef.

@@ -2,8 +2,8 @@
 
 module Godwit
   class Socket
-    # The modules that give a socket more than options, endpoints and messages: one list for CRuby,
-    # JRuby and mruby. mruby/lib/socket_modules.rb stands for those that mruby does not have.
+    # The modules that add to a socket's options, endpoints and messages: one list for CRuby, JRuby
+    # and mruby. mruby/lib/socket_modules.rb replaces those that mruby does not have.
     # @private
     module Hooks
       include Counts
@@ -14,7 +14,7 @@ module Godwit
       include TimeOuts
       include UnknownMethods
 
-      __send__(:include, Backend::TAKEOVER) # YARD cannot follow such an include
+      __send__(:include, Backend::TAKEOVER) # hides this include from YARD, which cannot resolve it
 
       # Each keyword of {Socket#initialize} that belongs to a module. The module checks the value
       # before libzmq makes the socket, and starts with it once the socket has its options.
@@ -22,7 +22,7 @@ module Godwit
         encoding: Encodings, copy_threshold: Frames, count_peers: Peers, format: Formatted
       }.freeze
 
-      # @return [Array<Array(Module, Object)>] what {.start} takes
+      # @return [Array<Array(Module, Object)>] each module and its checked value, for {.start}
       def self.check(socket, values)
         values.map { |name, value| [KEYWORDS[name], KEYWORDS[name].check(socket, value)] }
       end

@@ -15,8 +15,8 @@ module Godwit
       WRITABLE = Header::POLLOUT
       private_constant :READABLE, :WRITABLE
 
-      # Sends a message; waits while no peer can take it. A String's encoding does not matter.
-      # Frames are gone afterwards, unless they are frozen or the call fails.
+      # Sends a message; waits while no peer can receive it. A String's encoding does not matter.
+      # A sent Frame is gone ({Frame#gone?}), unless it is frozen or the call fails.
       # @param message [String, Frame, Array<String, Frame>, Message]
       # @param timeout [Integer, Float, nil] seconds
       # @param track [Boolean] whether to give a {Tracker} of the Strings that are sent in place
@@ -24,10 +24,10 @@ module Godwit
       # @param exception [Boolean] false: nil instead of a TimeoutError
       # @return [self, Tracker] or nil when time is up and `exception: false`
       # @raise [TimeoutError] when time is up
-      # @raise [GoneError] when a frame of it was sent or closed
+      # @raise [GoneError] when a frame of the message was sent or closed before
       # @raise [BusyError] when a memory view of a frame is open
-      # @raise [MessageTypeError] when it is no message
-      # @raise [MessageError] when it has no frame
+      # @raise [MessageTypeError] when `message` is no message
+      # @raise [MessageError] when the message has no frame
       # @raise [StateError] REQ, REP: out of turn
       # @raise [UnsupportedError] when the type only receives
       # @raise [UnreachableError] ROUTER with `mandatory: true`: there is no such peer
@@ -48,8 +48,8 @@ module Godwit
       # Sends a message without waiting.
       # @param message [String, Frame, Array<String, Frame>, Message]
       # @param exception [Boolean] false: :wait_writable instead of an error
-      # @return [self] or :wait_writable when it would wait and `exception: false`
-      # @raise [EAGAINWaitWritable] (an IO::WaitWritable) when it would wait
+      # @return [self] or :wait_writable when a send would wait and `exception: false`
+      # @raise [EAGAINWaitWritable] (an IO::WaitWritable) when a send would wait
       # @raise [Error] as {#send}
       def send_nonblock(message, exception: true)
         return self if _send(message, 0, nil)
@@ -59,11 +59,11 @@ module Godwit
       # Sends many messages, about a thousand in one native call.
       # @param messages [Array<String, Frame, Array<String, Frame>, Message>] all are checked before
       #   the first is sent
-      # @param timeout [Integer, Float, nil] seconds for all of them; not given: `send_timeout` for
+      # @param timeout [Integer, Float, nil] seconds for all messages; not given: `send_timeout` for
       #   each wait
       # @return [self]
       # @raise [Error] as {#send}; the error's `sent` is the number of messages that were sent, each
-      #   whole. (An interrupt such as `Timeout` cannot tell it: use `timeout:`.)
+      #   whole. (After an interrupt such as `Timeout` that number is unknown: use `timeout:`.)
       def send_many(messages, timeout: UNSET)
         raise ErrorHints.bad_batch(messages) unless messages.is_a?(Array)
         send_all(messages.size, timeout) do |sent, milliseconds|
@@ -71,10 +71,10 @@ module Godwit
         end
       end
 
-      # Receives a message; waits for one.
+      # Receives a message, after a wait if none has arrived.
       # @param timeout [Integer, Float, nil] seconds
       # @param exception [Boolean] false: nil instead of a TimeoutError
-      # @return [String, Array<String>] a new String, or an Array when it has several frames; nil
+      # @return [String, Array<String>] a new String, or an Array for several frames; nil
       #   when time is up and `exception: false`
       # @raise [TimeoutError] when time is up
       # @raise [StateError] REQ, REP: out of turn
@@ -97,7 +97,7 @@ module Godwit
       # Receives as {#recv} does, but only messages of one frame.
       # @param (see #recv)
       # @return [String] or nil when time is up and `exception: false`
-      # @raise [MultipartError] when it has several frames; the error's `frames` are the message
+      # @raise [MultipartError] when the message has several frames; the error has them as `frames`
       # @raise [Error] as {#recv}
       def recv_string(timeout: UNSET, exception: true)
         message = recv(timeout: timeout, exception: exception)
@@ -107,15 +107,15 @@ module Godwit
 
       # Receives a message without waiting.
       # @param exception [Boolean] false: :wait_readable instead of an error
-      # @return [String, Array<String>] or :wait_readable when there is none and `exception: false`
-      # @raise [EAGAINWaitReadable] (an IO::WaitReadable) when there is none
+      # @return [String, Array<String>] or :wait_readable without a message and `exception: false`
+      # @raise [EAGAINWaitReadable] (an IO::WaitReadable) without a message
       # @raise [Error] as {#recv}
       def recv_nonblock(exception: true) = _recv(0) || would_block(:recv_nonblock, exception)
 
-      # Receives the messages that are there; waits for the first only.
+      # Receives the messages that have arrived; waits for the first only.
       # @param max [Integer] most messages, 1 or more; one call gives at most 1,024 messages, and
       #   stops at about 64 MiB
-      # @param timeout [Integer, Float, nil] seconds, for the first
+      # @param timeout [Integer, Float, nil] seconds to wait for the first message
       # @param exception [Boolean] false: nil instead of a TimeoutError
       # @return [Array<String, Array<String>>] at least one; nil when time is up and `exception:
       #   false`
@@ -147,12 +147,12 @@ module Godwit
         [(:readable if bits.anybits?(READABLE)), (:writable if bits.anybits?(WRITABLE))].compact
       end
 
-      # @return [Boolean] whether a message is there
+      # @return [Boolean] whether a message can be received without waiting
       def readable? = !_wait(READABLE, 0).nil?
       # @return [Boolean] whether a message can be sent without waiting
       def writable? = !_wait(WRITABLE, 0).nil?
 
-      # Waits until a message is there; another thread may still take it first.
+      # Waits until a message can be received; another thread may still receive it first.
       # @param timeout [Integer, Float, nil] seconds
       # @return [self, nil] nil when time is up, as IO#wait_readable
       # @raise [UnsupportedError] when the type only sends
@@ -171,7 +171,7 @@ module Godwit
       end
 
       # @private
-      # Sends the messages from an index on until one would wait longer than the time.
+      # Sends the messages from an index on, until one would wait longer than `milliseconds`.
       def send_from(messages, index, milliseconds) = _send_many(messages, index, milliseconds)
 
       private

@@ -4,14 +4,14 @@ module Godwit
   class Socket
     # Listens to the events of the socket's connections.
     module Monitoring
-      # Listens to later events of the socket's connections: call it before `bind` and `connect`.
-      # With a block it yields each event until the socket is closed, then closes the Monitor.
+      # Listens to later events of the socket's connections: call this before `bind` and `connect`.
+      # With a block, yields each event until the socket is closed, then closes the Monitor.
       #
       #   monitor = socket.monitor
       #   socket.monitor(:disconnected) { |event| puts event }
       #
       # @param events [Array<Symbol>] of {Monitor::EVENTS}; none: all
-      # @param limit [Integer, nil] most unread events that it keeps; older ones are dropped. nil:
+      # @param limit [Integer, nil] most unread events to store; older events are dropped. nil:
       #   no limit
       # @yieldparam event [Monitor::Event]
       # @return [Monitor] or, with a block, the socket
@@ -28,10 +28,10 @@ module Godwit
       end
 
       # Calls the block for each event, in a background thread, until the socket is closed. The
-      # thread keeps the socket from being collected; kill it to stop earlier.
+      # thread refers to the socket, which is not collected then; kill the thread to stop earlier.
       #
-      # When the block raises, `on_error` is called, and listening goes on; without `on_error` it
-      # warns.
+      # When the block raises, `on_error` is called, or, without `on_error`, a warning is printed;
+      # the thread then goes on.
       #
       #   socket.on_event(:handshake_failed_auth, :disconnected) { |event| logger.warn(event.to_s) }
       #

@@ -6,9 +6,9 @@ module Godwit
     # first worker of a PUSH gets all the messages that are sent before the second connects.
     #
     # A PUB counts subscriptions. The other types listen to libzmq's monitor from their first
-    # endpoint until their first message. That costs two descriptors, so REQ, REP, DEALER, ROUTER,
-    # PAIR, STREAM and most draft types do it only with `count_peers: true`. (A RADIO learns a
-    # DISH's groups some time after the handshake.)
+    # endpoint until their first message. The monitor costs two descriptors, so REQ, REP, DEALER,
+    # ROUTER, PAIR, STREAM and most draft types count only with `count_peers: true`. (A RADIO learns
+    # a DISH's groups some time after the handshake.)
     module Peers
       COUNTING = %i[PUB XPUB SUB XSUB PUSH PULL SCATTER GATHER].freeze
       private_constant :COUNTING
@@ -20,14 +20,14 @@ module Godwit
       # Except on a PUB the count may be wrong, since libzmq does not tell whose handshake succeeded
       # or failed. It includes peers lost by {#disconnect} or {#unbind}, a PAIR's second peer, and a
       # peer that a ROUTER refuses for its routing id. A refused peer, or a malformed handshake, may
-      # hide or imitate a peer that left.
+      # hide or imitate the departure of a peer.
       # @param count [Integer] least number of peers
       # @param timeout [Integer, Float, nil] seconds; nil: for ever
       # @return [self]
       # @raise [TimeoutError] when time is up
       # @raise [StateError] when peers were not counted: after the first message, or without
       #   `count_peers: true`
-      # @raise [UnsupportedError] when all its endpoints are inproc, except on a PUB
+      # @raise [UnsupportedError] when all endpoints are inproc, except on a PUB
       def wait_connected(count: 1, timeout: nil)
         Errors.check_positive(:wait_connected, "count:", "a number of peers, 1 or more", count)
         milliseconds = Timeout.milliseconds(timeout)

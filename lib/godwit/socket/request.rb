@@ -4,10 +4,10 @@ module Godwit
   class Socket
     # A request and its reply in one call.
     module Request
-      # Sends a message and receives its reply. When no reply comes the socket stays usable:
+      # Sends a message and receives its reply. When no reply comes, the socket stays usable:
       # libzmq's socket is replaced, so that a late reply is dropped (the Guide's Lazy Pirate). A
-      # REQ that is bound, or is `relaxed: true, correlate: true`, sends again without that. Other
-      # threads and fibers that call it wait for the end of this exchange.
+      # REQ that is bound, or is `relaxed: true, correlate: true`, keeps libzmq's socket. Other
+      # threads and fibers that call `request` wait for the end of this exchange.
       #
       #   req.request("hello", timeout: 0.5, retries: 3)
       #
@@ -121,8 +121,8 @@ module Godwit
         @recreate_first = true
       end
 
-      # Replaces libzmq's socket, unless it is bound: its peers would lose it. The extension also
-      # calls this method, when a peer vanished in the middle of a message.
+      # Replaces libzmq's socket, unless it is bound: its peers would lose the connection. The
+      # extension also calls this method, when a peer vanished in the middle of a message.
       def _recreate
         _exclusive(:request) do
           next false if binds?

@@ -16,7 +16,7 @@ module Godwit
       # makes another reply. (Interrupts such as `Thread#kill` end `serve`.)
       #
       # **ROUTER**: message and reply begin with the peer's routing id; an exception needs none. An
-      # error that was not chosen goes to a REQ only, since others may not wait for a reply.
+      # error that the server did not choose goes only to a REQ: other peers may expect no reply.
       # @param on_error [#call, nil] takes the error and the message, gives the reply: as the
       #   block's value
       # @param messages [Boolean] whether the block gets a {Message}, which has {Message#user_id};
@@ -67,7 +67,7 @@ module Godwit
         send(unmarked(value, address))
       end
 
-      # @raise [MessageError] when the client would take it for an error
+      # @raise [MessageError] when the client would mistake the reply for an error
       def unmarked(message, address)
         frame = message
         frame = message.last if message.respond_to?(:last) && (address || message.size == 1)
@@ -86,7 +86,7 @@ module Godwit
         send_encoded([*address, ErrorReply.dump(error)])
       end
 
-      # Sends as `send` does, but a message that `format:` has encoded already.
+      # Sends a message as `send` does, but without `format:`: the message is encoded already.
       def send_encoded(message)
         _send(message, nil, nil) or raise timeout_error(:send)
       end

@@ -23,17 +23,17 @@ module Godwit
 
       # @param name [Symbol] of an option, see {file:docs/options.md}
       # @return [Object] its value
-      # @raise [OptionError] when it is unknown or cannot be read
+      # @raise [OptionError] when the option is unknown or cannot be read
       def get(name)
         option = Options.fetch(name)
         option.check_readable(type)
         option.decode(_get_option(option.id))
       end
 
-      # @param name [Symbol] of an option; some act only on endpoints bound or connected afterwards
+      # @param name [Symbol] of an option; some options affect only later binds and connects
       # @param value [Object]
       # @return [Object] the value
-      # @raise [OptionError] when it is unknown, cannot be set, or the value is not allowed
+      # @raise [OptionError] when the option is unknown, cannot be set, or the value is not allowed
       def set(name, value)
         apply_option(name, value)
         value
@@ -43,7 +43,7 @@ module Godwit
       def subscribed? = !@topics.nil? && !@topics.empty?
 
       # @private
-      # Copies the values of these options, as far as they were set, to another socket.
+      # Copies those of these options that were set to another socket.
       def share_options(socket, names)
         names.each do |name|
           option = Options.fetch(name)
@@ -67,8 +67,8 @@ module Godwit
 
       private
 
-      # Checks all options before libzmq makes a socket: the context frees the slot of a closed
-      # socket only some time later.
+      # Checks all options before libzmq makes a socket: a socket that was closed for a wrong option
+      # would occupy a slot of the context for some time.
       def starting_options(options, topics)
         defaults =
           @context.socket_options.to_h.select { |name, _| Options.fetch(name).for_type?(type) }
@@ -97,7 +97,7 @@ module Godwit
       end
     end
 
-    # The options for the keywords of CURVE and PLAIN.
+    # Makes options from the keywords `curve:`, `server_key:` and `plain:`.
     # @private
     module Security
       def self.options(curve, server_key, plain)

@@ -3,12 +3,12 @@
 module Godwit
   class Socket
     # Finds out why a wait ends in a time-out. A backend calls {#_diagnose} when a wait has lasted
-    # {Constants::SLOW_WAIT} ms: once without a time-out, else again and again. It calls
-    # {#_end_diagnosis} at the first call after a wait that got its message.
+    # {Constants::SLOW_WAIT} ms: once without a time-out, else repeatedly. After a wait that got its
+    # message, the backend calls {#_end_diagnosis} in the next call on the socket.
     # @private
     module TimeOuts
       # @private
-      # @return [Diagnosis::Finding, nil] why nothing comes or goes; nil: nothing is known
+      # @return [Diagnosis::Finding, nil] why no message is received or sent; nil: unknown
       def finding(operation)
         diagnosis = @diagnosis or return
         diagnosis.update.finding(operation)
@@ -18,8 +18,8 @@ module Godwit
         diagnosis&.end_probes
       end
 
-      # Finds the reason as {#finding} does, for a wait of another object: a new diagnosis asks the
-      # kernel once.
+      # Finds the reason as {#finding} does, for a wait of another object. This diagnosis opens no
+      # probes.
       def finding_now
         diagnosis = Diagnosis.new(self, probes: false)
         diagnosis.finding

@@ -3,10 +3,10 @@
 module Godwit
   class Socket
     # Explains calls of methods that a socket does not have, and of `send` and `recv` with too many
-    # arguments. It costs nothing until such a call.
+    # arguments. The module costs nothing until such a call.
     # @private
     module UnknownMethods
-      # Methods that other parts of Godwit call: the error never suggests them.
+      # Public methods for Godwit's own classes: the error never suggests them.
       INTERNAL = %i[
         binds? bound_to? finding finding_now forked? send_from share_options store subscribed?
         topics_count
@@ -36,8 +36,8 @@ module Godwit
       def method_missing(name, *arguments)
         hint = HINTS[name] || guess(name)
         text = ["undefined method `#{name}' for a #{self.class}", *hint].join(": ")
-        # The error has no receiver, or Ruby would suggest its methods of {INTERNAL}. It has the
-        # caller's line, which Ruby shows.
+        # The error has no receiver: else Ruby would suggest methods of {INTERNAL}. Its backtrace
+        # begins with the caller's line, which Ruby shows.
         error = NoMethodError.new(text, name, arguments)
         error.set_backtrace(caller)
         raise error

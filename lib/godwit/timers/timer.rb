@@ -3,13 +3,13 @@
 module Godwit
   class Timers
     # A timer, made by {Timers#after}, {Timers#every}, {Loop#after} and {Loop#every}. Any thread may
-    # call any of its methods; its callback runs where the timers are fired.
+    # call any of its methods; its callback runs in the thread that fires the timers.
     class Timer
       # @return [Integer, Float] seconds before it fires, and between one firing and the next
       attr_reader :interval
-      # @return [Integer, nil] how many times it fires; nil: until it is cancelled
+      # @return [Integer, nil] how often it fires in all; nil: until it is cancelled
       attr_reader :times
-      # @return [Integer] how many times it has fired since it was made or {#reset}
+      # @return [Integer] how often it has fired since it was made or {#reset}
       attr_reader :fired
       # @private
       attr_reader :deadline, :callback
@@ -26,7 +26,7 @@ module Godwit
         @cancelled = false
       end
 
-      # Stops the timer: it does not fire any more, not even in the current round of callbacks. A
+      # Stops the timer: it does not fire any more, not even in a {Timers#fire} that runs now. A
       # second call does nothing.
       # @return [self]
       def cancel
@@ -44,7 +44,7 @@ module Godwit
 
       # Changes the interval and starts the timer again.
       # @param seconds [Integer, Float] at least 0
-      # @raise [ArgumentTypeError, ArgumentValueError] when it is no duration
+      # @raise [ArgumentTypeError, ArgumentValueError] when `seconds` is no duration
       def interval=(seconds)
         @timers.rearm(self, Timers.seconds(:interval=, seconds))
       end
@@ -53,9 +53,9 @@ module Godwit
       def cancelled? = @cancelled
       # @return [Boolean] whether it will fire again
       def pending? = !index.nil?
-      # @return [Float, nil] seconds until it fires, 0 when it is due; nil when it will not
+      # @return [Float, nil] seconds until it fires, 0 if its time has come; nil if it will not fire
       def next_in = pending? ? [@deadline - @timers.now, 0.0].max : nil
-      # Calls the callback now; {#fired} and its next firing stay as they are.
+      # Calls the callback now; {#fired} and the time of the next firing do not change.
       # @return [Object] the callback's value
       def call = @callback.call(self)
 
@@ -90,7 +90,7 @@ module Godwit
       end
 
       # @private
-      # Counts a firing, and sets the deadline to its first round in the future.
+      # Counts a firing, and sets the deadline to the first start + n * interval in the future.
       def advance(now)
         @fired += 1
         return false if @times && @fired >= @times
@@ -107,8 +107,8 @@ module Godwit
 
       private
 
-      # A deadline is later than the round that is being fired: so each round ends, though its
-      # callbacks make timers that are due at once.
+      # A new deadline is later than the time of a running {Timers#fire}: so that call ends, even if
+      # its callbacks make timers with the interval 0.
       def due_at(deadline, horizon)
         @deadline = (deadline > horizon) ? deadline : horizon.to_f.next_float
       end

@@ -2,13 +2,13 @@
 
 module Godwit
   module TTCP
-    # One end of a transfer over a protocol. A sender calls `open`, `begin`, `write`, `finish`; a
-    # receiver `bind`, `open`, which waits for the sender, and `read`. `close` ends both.
+    # The socket of a sender or of a receiver, for one protocol. A sender calls `open`, `begin`,
+    # `write` and `finish`; a receiver `bind`, `open`, which waits for the sender, and `read`.
     class Link
       # The error of a peer that has departed or was silent.
       class Ended < StandardError
         attr_reader :error
-        # @return [Numeric] seconds of silence
+        # @return [Numeric] seconds without data before the error
         attr_reader :silence
 
         def initialize(error, silence = 0)
@@ -45,7 +45,7 @@ module Godwit
         @host.include?(":") ? "[#{@host}]:#{@port}" : "#{@host}:#{@port}"
       end
 
-      # @return [SystemCallError] with the operation, which C ttcp names, and the peer
+      # @return [SystemCallError] that names the operation, as C ttcp does, and the peer
       def failure(operation, error)
         number = error.is_a?(Class) ? error::Errno : error.errno
         Errors.build(number, operation, peer)
@@ -59,7 +59,7 @@ module Godwit
 
       def departed(error) = raise(Ended.new(failure(:IO, error)), cause: nil)
 
-      # Tries each address of the host.
+      # Tries the addresses of the host until one connects.
       def connect(type)
         addresses = Addrinfo.getaddrinfo(@host, @port, nil, type)
         begin

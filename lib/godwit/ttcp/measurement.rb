@@ -11,10 +11,10 @@ module Godwit
       attr_reader :port
 
       # Transfers the data and waits for the end.
-      # @return [Result] also when the peer leaves early: then it has an error
+      # @return [Result] with an error when the peer departs early
       # @raise [SystemCallError, SocketError, TimeoutError] when there is no connection, or the
       #   input or the output fails
-      # @raise [StateError] when it ran already
+      # @raise [StateError] when the measurement ran already
       def run
         raise Errors.build(StateError, :run, nil, "a measurement runs once") if @before || @closed
         @link.open

@@ -41,7 +41,7 @@ module Godwit
         end
       end
 
-      # Accepts one sender. The system refuses the next one.
+      # Accepts one sender. The kernel refuses any further sender.
       def accepted = named(:accept) { @server.accept }.tap { @server.close }
 
       def read_piece(buffer, length)
@@ -53,7 +53,7 @@ module Godwit
         departed(error)
       end
 
-      # Reads a block. The last one may be shorter.
+      # Reads a block. The last block may be shorter.
       def read_block(buffer)
         piece = @piece ||= String.new(capacity: @length, encoding: Encoding::BINARY)
         buffer.clear

@@ -12,13 +12,13 @@ module Godwit
       # @param port [Integer] 1 to 65535
       # @param length [Integer] bytes of a buffer, 1 or more; over UDP at least 5
       # @param count [Integer] buffers, without `input:`
-      # @param input [IO, nil] whose data it sends; nil: a pattern
+      # @param input [IO, nil] its data is sent; nil: a pattern is sent
       # @param udp [Boolean] UDP instead of TCP; without `input:`
       # @param zmq [Boolean] a DEALER instead of TCP
       # @param nodelay [Boolean] TCP_NODELAY: TCP does not wait for more data; libzmq always sets it
       # @param socket_buffer [Integer, nil] SO_SNDBUF, in bytes; nil: the system's
       # @param debug [Boolean] SO_DEBUG, which root alone may set; not with `zmq:`
-      # @param timeout [Numeric, nil] seconds for a connection with `zmq:`; nil: for ever
+      # @param timeout [Numeric, nil] seconds to wait for a connection with `zmq:`; nil: for ever
       # @raise [ArgumentValueError]
       def initialize(host, port: PORT, length: LENGTH, count: COUNT, input: nil, udp: false,
         zmq: false, nodelay: false, socket_buffer: nil, debug: false, timeout: TIMEOUT)

@@ -18,7 +18,7 @@ module Godwit
       def cpu = user + system
 
       # @param other [Usage] an earlier one of this process
-      # @return [Usage] the difference; of the memory, the most
+      # @return [Usage] the differences; `max_rss` is not subtracted
       def -(other)
         differences = to_h.to_h { |name, value| [name, value - other[name]] }
         self.class.new(**differences, max_rss: max_rss).freeze
@@ -42,7 +42,7 @@ module Godwit
 
       def memory = {max_rss: read("/proc/self/status")[/^VmHWM:\s*(\d+)/, 1].to_i}
 
-      # Linux has these counts for each thread.
+      # Adds the counts of all threads: Linux counts per thread.
       def switches
         threads = Dir["/proc/self/task/*/status"].map { |path| read(path) }
         count = ->(name) { threads.sum { |text| text[/^#{name}_ctxt_switches:\s*(\d+)/, 1].to_i } }

@@ -3,8 +3,8 @@
 module Godwit
   module TTCP
     # A message of one frame for each buffer, from a DEALER to a ROUTER, which binds. The sender's
-    # first message names it; the receiver accepts the first sender, and refuses all others. An
-    # empty message is the end of the data: the receiver answers when it has all of it.
+    # first message has its name; the receiver accepts the first sender, and refuses all others. An
+    # empty message is the end of the data: the receiver answers when it has received all data.
     class ZMQLink < Link
       GREETING = "godwit ttcp"
       ACCEPTED = "accepted"
@@ -12,7 +12,7 @@ module Godwit
       STILL = "still receiving" # a send of STILL fails when the sender is no longer connected
       FINISH = ""
       DONE = "done"
-      POLL_INTERVAL = 0.5 # seconds of silence after which an end checks that the other is there
+      POLL_INTERVAL = 0.5 # seconds of silence after which a side checks for its peer
 
       def initialize(debug: false, full_blocks: false, nodelay: false, **settings)
         if debug || full_blocks
@@ -76,7 +76,7 @@ module Godwit
           operation: :connect, endpoint: peer, reason: found&.reason, why: found&.text)
       end
 
-      # The receiver's answer comes before its close, so it is read once more after that event.
+      # The receiver answers before it closes: so the answer is polled once more after the close.
       # Returns nil when the receiver has departed, or the limit (seconds) has passed.
       def request(message, limit)
         @requesting = true
@@ -118,7 +118,7 @@ module Godwit
           elsif id
             refuse(id, *frames)
           elsif !answer(@sender, STILL)
-            # The silence since the last buffer does not count.
+            # The silence since the last buffer does not count as time of the run.
             raise Ended.new(failure(:IO, Errno::ECONNRESET), @came ? Timeout.now - @came : 0)
           end
         end

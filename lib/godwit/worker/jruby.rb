@@ -8,7 +8,7 @@ module Godwit
   class JRubyThread < Thread
     # The end of a thread, for which other threads can wait.
     class Ending
-      POLL_INTERVAL = 1 # second: a thread that is killed before it has begun runs no ensure
+      POLL_INTERVAL = 1 # second between checks: a thread killed before it begins runs no ensure
 
       def initialize
         @lock = Mutex.new

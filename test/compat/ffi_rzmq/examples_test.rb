@@ -19,7 +19,7 @@ class FFIRzmqExamplesTest < FFIRzmqCase
     end
   end
 
-  # name => [program, size of a message, number of messages, the output of each end]
+  # name => [program, size of a message, number of messages, the outputs of the two programs]
   MEASUREMENTS = {
     "latency, with Strings" => ["lat", 100, 50, /\Asent 50 messages back\n\z/,
       /\Amessage size: 100 \[B\]\nround trips: 50\nmean latency: \d+\.\d+ \[us\]\n\z/],

@@ -3,7 +3,7 @@
 require "json"
 require_relative "ffi_rzmq_case"
 
-# When the layer loads, and which constants it defines; without it no name is shadowed.
+# When the layer loads, and which constants it defines; without the layer no name is shadowed.
 class FFIRzmqLoadPathTest < FFIRzmqCase
   SHOWN = <<~RUBY
     require "json"

@@ -71,7 +71,7 @@ class RbczmqExamplesTest < Godwit::TestCase
     readers = [
       script("log_subscriber", to, "one ERROR"), script("log_subscriber", to, "two", "line 9999")
     ]
-    open_socket(:PUSH).connect(from).then do |push| # until both subscriptions have arrived
+    open_socket(:PUSH).connect(from).then do |push| # sends until both have subscribed
       eventually(deadline: 20 + START) do
         ["one ERROR: sync", "two: sync"].each { |line| push.send(line) }
         readers.all? do |reader|

@@ -2,7 +2,7 @@
 
 require_relative "rbczmq_case"
 
-# Sending and receiving.
+# Sends and receives messages and frames.
 class RbczmqMessagesTest < Godwit::RbczmqCase
   test "send and recv" do
     rep, req = pair(:REP, :REQ, "tcp://127.0.0.1:*")

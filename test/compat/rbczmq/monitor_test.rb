@@ -90,7 +90,7 @@ class RbczmqMonitorTest < Godwit::RbczmqCase
     assert_output(nil, /on_listening of a ZMQ monitor raised .*fail/) do
       assert_equal true, rep.monitor(spot, handler)
       endpoint = bind_at_once(rep)
-      ctx.connect(:REQ, endpoint).send("x") # the monitor's on_accepted has no method to call
+      ctx.connect(:REQ, endpoint).send("x") # the handler has no method on_accepted
       rep.recv
       rep.close
       2.times { assert_equal [endpoint, Integer], seen.pop.then { |uri, fd| [uri, fd.class] } }

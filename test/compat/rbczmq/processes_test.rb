@@ -4,7 +4,7 @@ require_relative "rbczmq_case"
 
 # Signals, forks, exits: in child processes.
 class RbczmqProcessesTest < Godwit::RbczmqCase
-  # A signal ends no wait that begins later, so this repeats the signal until the block has ended.
+  # `signalled` repeats the signal until the block has ended: a signal ends only a wait that runs.
   HEAD = <<~RUBY
     require "godwit/compat/rbczmq"
     require "zmq"

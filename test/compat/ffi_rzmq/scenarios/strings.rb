@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# Strings sent part by part, and several parts in one call.
+# Strings sent frame by frame, and several frames in one call.
 context = ZMQ::Context.new
 push, pull = pair(context, ZMQ::PUSH, ZMQ::PULL)
 rc "send_string", push.send_string("hello")
