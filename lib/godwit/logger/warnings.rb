@@ -5,15 +5,15 @@ module Godwit
     # A logger's own messages on $stderr, at most once in {PERIOD} seconds.
     class Warnings
       PERIOD = 10 # seconds
-      MAX_BYTES = 4096 # a writable pipe takes so many bytes without waiting
-      WRITE_TIMEOUT = 0.1 # seconds that a last message waits for the reader of $stderr
+      MAX_BYTES = 4096 # bytes of one write; a writable pipe accepts so many without waiting
+      WRITE_TIMEOUT = 0.1 # seconds that a message at the end waits for space in $stderr's pipe
 
       def initialize(endpoint)
         @endpoint = endpoint
         @held = 0
       end
 
-      # @param always [Boolean] whether it may follow another line at once
+      # @param always [Boolean] whether the message may follow another line within {PERIOD}
       def call(text, always: false)
         now = Timeout.now
         return hold(text) if !always && @last && now - @last < PERIOD
@@ -21,7 +21,7 @@ module Godwit
         @last = now
         said = lines(text)
         @held = 0
-        # All lines go in one write, for which a trap handler takes no lock.
+        # One write prints all lines: a trap handler needs no lock for it.
         write(said.map { |line| shortened(line, MAX_BYTES / said.size) }.join)
       rescue
         nil # $stderr is closed
@@ -43,7 +43,7 @@ module Godwit
         @held += 1
       end
 
-      # The new line does not count the held lines of another text: these get a line of their own.
+      # The new line does not count held lines with another text: those get a line of their own.
       def lines(text)
         return [line(text, @held)] if @held.zero? || text == @held_text
         [line(@held_text, @held - 1), line(text, 0)]
@@ -59,7 +59,7 @@ module Godwit
         "#{line.byteslice(0, bytes - 4).scrub("")}...\n"
       end
 
-      # A write to a full pipe that nobody reads would block the program.
+      # A write to a full pipe that no process reads would block the program.
       if RUBY_ENGINE == "jruby"
         # Java cannot tell whether a write would block, so a thread writes, and may hang.
         def writable?(_seconds) = @writing.nil? || !@writing.join(0).nil?
@@ -75,7 +75,7 @@ module Godwit
           @writing.join(WRITE_TIMEOUT)
         end
       else
-        # The wait runs in a blocking fiber, since a scheduler may not know how to wait for a file.
+        # The wait runs in a blocking fiber, since a scheduler may be unable to wait for a file.
         def writable?(seconds)
           stderr = $stderr
           !stderr.is_a?(::IO) ||

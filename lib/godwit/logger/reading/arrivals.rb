@@ -6,14 +6,14 @@ module Godwit
       # Receives a reader's messages for any number of threads. One waiting thread leads: it waits
       # on the socket. The others follow: they wait for the leader.
       class Arrivals
-        # Messages per call of libzmq, at first and at most. The number falls while their records
-        # take long, so that no writer's records wait behind those of another.
+        # Messages that one call receives, at first and at most. Callers that need more than {SLICE}
+        # for a batch halve the number, so that no writer's records wait long behind another's.
         FIRST = 4
         BATCH = 256
-        SLICE = 0.02 # seconds that a batch may take
+        SLICE = 0.02 # seconds that callers may spend on a batch until the next batch is smaller
         NEVER = {Object => :never}.freeze
 
-        attr_reader :waiting # threads that wait
+        attr_reader :waiting # threads that wait for a record
 
         def initialize(socket, writers, filter: nil, queues: nil, state: nil)
           @socket = socket
@@ -31,10 +31,10 @@ module Godwit
           @fetched = Timeout.now
         end
 
-        # @return [Record, Array<String>, nil] an Array is foreign; nil: time is up
+        # @return [Record, Array<String>, nil] a foreign message is an Array; nil: time is up
         def next(finish)
           loop do
-            # In a forked child, pending records are the parent's.
+            # In a forked child, the pending records are the parent's.
             found = @lock.synchronize { dequeue } unless @socket.forked?
             return found if found
             return unless fetch(finish)
@@ -56,7 +56,7 @@ module Godwit
 
         private
 
-        # Takes the next record. The caller holds the lock, so that each writer's records are
+        # Dequeues the next record. The caller holds the lock, so that each writer's records are
         # counted in order.
         def dequeue
           while (found = @pending.shift)
@@ -69,14 +69,14 @@ module Godwit
         # Receives a batch, or waits for one. Returns false when time is up.
         def fetch(finish)
           role = nil
-          # The end of handle_interrupt raises a pending interrupt; by then the role is known.
+          # The end of handle_interrupt raises a pending interrupt; by then `role` is set.
           Thread.handle_interrupt(NEVER) { role = fetch_or_wait }
           role == :fetched || await(role, finish)
         ensure
           Thread.handle_interrupt(NEVER) { stop_waiting(role) if %i[leads follows].include?(role) }
         end
 
-        # @return [Symbol] :fetched; or :leads or :follows, when the caller counts as waiting
+        # @return [Symbol] :fetched; or :leads or :follows: the caller now counts as waiting
         def fetch_or_wait
           @lock.synchronize do
             next :fetched unless @pending.empty? || @socket.forked?

@@ -14,19 +14,19 @@ module Godwit
     #   {"ask":"stats"}
     #     # one frame: Broadcaster#statistics as JSON
     #   {"ask":"last","n":100,"level":"error+","prog":["a","b"],"host":"web1","tag":"req-9"}
-    #     # {"frames":[3,1]}, then the three frames of a record, the one of a line
+    #     # {"frames":[3,1]}: next come the three frames of a record, then a line's one frame
     #   anything else
     #     # {"error":"why"}
     #
-    # **Threads, fibers**: any may ask; one question at a time, the others wait. Waits end as those
-    # of {Socket}. **Fork**: in a child every method raises {ForkedError}.
+    # **Threads, fibers**: any may ask; while one waits for its answer, the others wait. Waits end
+    # as those of {Socket}. **Fork**: in a child every method raises {ForkedError}.
     class Control
       extend Keywords
 
       # Connects in the background.
       # @param endpoint [String]
       # @param timeout [Integer, Float, nil] seconds that an answer may take; nil: for ever
-      # @param options [Hash] of its socket, as {Socket#initialize}: `curve:`, `server_key:`…
+      # @param options [Hash] socket options, as {Socket#initialize}: `curve:`, `server_key:`…
       # @raise [Error] as {Socket.connect}
       def initialize(endpoint, timeout: 5, **options)
         Timeout.check(timeout)
@@ -35,8 +35,8 @@ module Godwit
       end
 
       # @return [Hash{String => Object}] as {Broadcaster#statistics}
-      # @raise [TimeoutError] when no answer comes
-      # @raise [StateError] when the broadcaster refuses, or something else answers
+      # @raise [TimeoutError] when no answer comes in time
+      # @raise [StateError] when the answer is an error, or is not a broadcaster's
       # @raise [ClosedError, ForkedError]
       def statistics = ask({ask: "stats"}).first
 

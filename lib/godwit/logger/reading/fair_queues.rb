@@ -4,13 +4,13 @@ module Godwit
   class Logger < ::Logger
     class Reader
       # The records that wait in a reader: a queue for each writer, and one for lines and foreign
-      # messages. Each round gives one of every queue. Not thread-safe.
+      # messages. {#dequeue} takes from the queues in turn. Not thread-safe.
       class FairQueues
-        # Messages that one connection brings at once, and before the next batch, at most.
+        # Most messages that one call receives; BACKLOG: most that are received for one batch.
         BATCH = 256
         BACKLOG = 32 * BATCH
-        OVERHEAD = 384 # estimated bytes of a record besides its frames
-        # A record or a foreign message that waits, and its size. A queue has the sum of the sizes.
+        OVERHEAD = 384 # estimated bytes of memory of a record besides its frames
+        # A waiting record or foreign message, and its size. A Queue's `bytes` is the sum of sizes.
         Waiting = Struct.new(:found, :bytes)
         Queue = Struct.new(:waiting, :bytes)
 
@@ -26,7 +26,7 @@ module Godwit
 
         # A full batch means that more messages wait in the socket: receive them at once, as one
         # connection brings the records of all writers.
-        # @yield [count] returns what so many messages hold; nil: there are none
+        # @yield [count] returns the records of up to `count` messages; nil: no message waits
         def batch(size)
           batch = yield(size)
           return batch if @queues.empty? && (batch.nil? || batch.size < size)
@@ -51,7 +51,7 @@ module Godwit
           @bytes += size
         end
 
-        # Removes the first record of each queue, then the next of each.
+        # Removes up to `count` records: each queue's first, then each queue's second, and so on.
         def dequeue(count)
           batch = []
           while batch.size < count && (writer, queue = @queues.shift)

@@ -2,8 +2,8 @@
 
 module Godwit
   class Logger < ::Logger
-    # Chooses records by level, program, host and tag, and by patterns in what a {View} shows of
-    # them. A record must match each given keyword, and of several values of a keyword one.
+    # Chooses records by level, program, host and tag, and by patterns in what {View.message} shows.
+    # A record must match each keyword; if a keyword has several values, one of them must match.
     #
     #   filter = Godwit::Logger::Filter.new(level: "error+", prog: "billing", grep: /refused/)
     #   filter.fits?(record)
@@ -13,22 +13,22 @@ module Godwit
     class Filter
       extend Keywords
 
-      # @return [Array<Integer>, nil] ascending; nil: all
+      # @return [Array<Integer>, nil] accepted levels, ascending; nil: all
       attr_reader :levels
-      # @return [Array<String>, nil] nil: all
+      # @return [Array<String>, nil] accepted names; nil: all
       attr_reader :progs, :hosts, :tags
-      # @return [Array<Regexp>] of `grep:`, such as a {View} highlights
+      # @return [Array<Regexp>] the patterns of `grep:`, for `highlight:` of a {View}
       attr_reader :grep
 
       # @param level [String, Symbol, Integer, Array, nil] "warn", "error+" (and above),
       #   "debug,error+", :info, 3
       # @param prog [String, Array<String>, nil] progname
-      # @param host [String, Array<String>, nil] as the writer sends it
+      # @param host [String, Array<String>, nil] host, as writers send it
       # @param tag [String, Array<String>, nil] at least one of these is among the record's tags
       # @param grep [Regexp, String, Array<Regexp, String>, nil] tags, text, error and payload as
       #   {View.message} gives them, with the backtrace, must match one of these; a String must
       #   occur literally
-      # @param exclude [Regexp, String, Array<Regexp, String>, nil] they must match none of these
+      # @param exclude [Regexp, String, Array<Regexp, String>, nil] patterns of which none may match
       # @raise [ArgumentError] "invalid log level: foo"
       # @raise [ArgumentTypeError] when a pattern is neither Regexp nor String
       def initialize(level: nil, prog: nil, host: nil, tag: nil, grep: nil, exclude: nil)
@@ -42,7 +42,7 @@ module Godwit
       # @return [Boolean] whether every record matches
       def everything? = !(@levels || @progs || @hosts || @tags || @grep.any? || @exclude.any?)
       # @private
-      # @return [Array<String>] a SUB's subscriptions; they may let through more than {#fits?}
+      # @return [Array<String>] a SUB's subscriptions, which may match more records than {#fits?}
       def subscriptions = Topic.subscriptions(levels: @levels, progs: @progs)
 
       # @param record [Record]

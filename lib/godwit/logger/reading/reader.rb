@@ -73,15 +73,15 @@ module Godwit
         end
       end
 
-      # @param endpoints [Array<String>] one or several to bind; writers connect there
-      # @param state [String, Pathname, nil] a file that keeps the writers' statistics for the next
-      #   reader; written once a second and at {#close}. Counting begins at seq 1 for a writer that
-      #   is not in the file, and at the first record that comes for each writer without a file
+      # @param endpoints [Array<String>] one or several to bind, to which writers connect
+      # @param state [String, Pathname, nil] a file with the writers' statistics for the next
+      #   reader; written once a second and at {#close}. With a file, counting begins at seq 1 for a
+      #   writer that is not in it; without one, at each writer's first record
       # @param options [Hash] socket options, as {Socket#initialize}; `recv_hwm:` is 1,000 unless
       #   given, in messages of up to 64 KiB of records each
       # @raise [AddressInUseError] when the endpoint is in use
       # @raise [ArgumentValueError] when the state file is no state file
-      # @raise [SystemCallError] when it cannot be read or written
+      # @raise [SystemCallError] when the state file cannot be read or written
       # @raise [Error] as {Socket.bind}
       def initialize(*endpoints, state: nil, **options)
         state &&= State.new(state)
@@ -137,8 +137,8 @@ module Godwit
       def lost = @arrivals.synchronize { @writers.lost }
       # @return [Integer] records that came again, or after a later one
       def late = @arrivals.synchronize { @writers.late }
-      # @return [Integer] messages that exceeded `queue_bytes:`; 0 for a reader that binds. Records
-      #   among them are {#lost} too, as soon as a later one of their writer is read
+      # @return [Integer] messages dropped because of `queue_bytes:`; 0 for a reader that binds.
+      #   Records among them also count as {#lost}, once a later record of their writer is read
       def dropped = @arrivals.synchronize { @fair_queues ? @fair_queues.dropped : 0 }
       # @return [Integer] lines of plain writers
       def plain = @writers.plain
@@ -151,8 +151,8 @@ module Godwit
       # @return [Array<String>] the endpoints bound or connected, wildcards replaced
       def endpoints = @socket.endpoints
 
-      # Sets the block that gets each foreign message, in the reading thread; no block unsets it.
-      # @yieldparam frames [Array<String>, String] as Socket#recv gives them
+      # Sets the block that gets each foreign message, in the reading thread. Without a block: none.
+      # @yieldparam frames [Array<String>, String] as Socket#recv returns them
       # @return [self]
       def on_foreign(&block)
         @on_foreign = block
@@ -162,7 +162,7 @@ module Godwit
       # Waits until a broadcaster or a writer is connected.
       # @param timeout [Integer, Float, nil] seconds; nil: for ever
       # @return [self]
-      # @raise [Error] as Socket#wait_connected: before the first record
+      # @raise [Error] as Socket#wait_connected, so call this before the first record
       def wait_connected(timeout: nil)
         @socket.wait_connected(timeout: timeout)
         self

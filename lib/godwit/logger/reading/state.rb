@@ -3,14 +3,14 @@
 module Godwit
   class Logger < ::Logger
     class Reader
-      # The file with the writers' statistics for the next reader. A rename replaces it, at
-      # most once in {PERIOD} seconds. What a killed reader read after the last write counts as lost
-      # in the next one.
+      # The file with the writers' statistics for the next reader. A rename replaces it, at most
+      # once in {PERIOD} seconds. The next reader counts as lost what a killed reader read after its
+      # last write.
       class State
         PERIOD = 1.0
         FIELDS = %w[prog host last received lost late time].freeze
 
-        attr_reader :error # why the last write failed
+        attr_reader :error # the error of the last write, or nil
 
         def initialize(path)
           @path = File.expand_path(Files.checked_path(path, :reader, "state:"))
@@ -41,7 +41,7 @@ module Godwit
           @due = Timeout.now + PERIOD
           writers = writers.to_h { |one| [one.writer, one.to_h.slice("first", *FIELDS)] }
           temporary = "#{@path}.#{Process.pid}.new"
-          # View.json accepts writer ids that are not UTF-8.
+          # Unlike JSON.generate, View.json accepts writer ids that are not UTF-8.
           File.write(temporary, View.json({"v" => 1, "writers" => writers}))
           File.rename(temporary, @path)
           @error = nil

@@ -3,10 +3,10 @@
 module Godwit
   class Logger < ::Logger
     # A reader's summary: `received 120,000 · lost 0 · 4 writers · 48,311/s · lag p99 1.2 ms`. Its
-    # memory is bounded; the lag is exact to a tenth.
+    # memory is bounded; the lag is exact to ten percent.
     #
-    # The lag is the time from the call in the writer to {#add}: by the monotonic clock for a writer
-    # on this machine (by name), else by the wall clocks.
+    # The lag is the time from the call in the writer to {#add}: by the monotonic clock if the
+    # writer's host has this machine's name, else by the wall clocks.
     # @private
     class Summary
       STEPS = 8 # buckets for each doubling of the lag
@@ -59,7 +59,7 @@ module Godwit
       private
 
       def clock(id) = Process.clock_gettime(id, :nanosecond)
-      # A negative lag, of wall clocks that disagree, is in bucket 0.
+      # A negative lag, since the wall clocks of two machines differ, is in bucket 0.
       def bucket(lag) = (lag > 1) ? (Math.log2(lag) * STEPS).ceil : 0
     end
   end

@@ -66,7 +66,7 @@ module Godwit
           payload.map { |key, value| "#{string(key)}=#{value(value)}" }.join(" ")
         end
 
-        # JSON of a parsed JSON value, in which a lone surrogate makes a String invalid in UTF-8.
+        # JSON of a value parsed from JSON: a lone surrogate there makes a String invalid in UTF-8.
         # @private
         def json(value)
           text = begin
@@ -97,14 +97,14 @@ module Godwit
         end
       end
 
-      # @param format [String, Symbol, nil] nil: the line above; `:json`: one JSON object a line; a
-      #   String as for Kernel#format, with the names of {FIELDS}, such as "%<date>s %<time>s
-      #   %-5<level>s %<message>s". All are Strings, "" where the record has no value
+      # @param format [String, Symbol, nil] nil: a line as in the example above; `:json`: one JSON
+      #   object per line; a String for Kernel#format, with the names of {FIELDS}, such as "%<date>s
+      #   %<time>s %-5<level>s %<message>s". All are Strings, "" where the record has no value
       # @param color [Boolean] ANSI colours for levels, programs and matches of `highlight:`
-      # @param highlight [Regexp, Array<Regexp>, nil] shows matches inverse, with `color:`
+      # @param highlight [Regexp, Array<Regexp>, nil] shows matches in inverse video, with `color:`
       # @param backtrace [Boolean] whether the rest of an error's backtrace and its causes follow
       #   its line; `:json` always has them
-      # @raise [ArgumentValueError] when the format is invalid; says why
+      # @raise [ArgumentValueError] when the format is invalid; the message says why
       def initialize(format: nil, color: false, highlight: nil, backtrace: false)
         @format = format
         @color = color
@@ -157,7 +157,7 @@ module Godwit
           payload: View.escape(View.payload(record.payload)), message: message(record))
       end
 
-      # A foreign record may hold an invalid time.
+      # A record of another program than Godwit may have an invalid time.
       def clock(record, pattern, none)
         time = record.time
         time&.year&.between?(0, 9999) ? time.strftime(pattern) : none
@@ -183,7 +183,7 @@ module Godwit
       end
 
       def highlight(piece) = piece.empty? ? "" : paint(View.escape(piece, lines: true), MATCH)
-      # Indents later lines, so that they do not look like a record's beginning.
+      # Indents later lines, so that they do not look like another record.
       def shown(text) = View.escape(text, lines: true).gsub("\n", INDENT)
       def paint(text, style) = @color ? "\e[#{style}m#{text}\e[0m" : text
     end

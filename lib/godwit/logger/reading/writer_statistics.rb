@@ -3,7 +3,7 @@
 module Godwit
   class Logger < ::Logger
     class Reader
-      # What a reader received of one writer, and what it missed. A writer numbers its records: a
+      # What a reader received from one writer, and what it missed. A writer numbers its records: a
       # missing number is a record that was lost on the way, or that the writer dropped.
       #
       # `last - first + 1 == received + lost`, except in a reader that subscribed to some topics.
@@ -20,8 +20,8 @@ module Godwit
         attr_reader :received
         # @return [Integer] records that did not come
         attr_reader :lost
-        # @return [Integer] records that came again, or after a later one. The latter are in
-        #   {#received} too, if the reader gets all topics and remembers the gap (8 of a writer)
+        # @return [Integer] records that came again, or after a later one. The latter count in
+        #   {#received} too, if the reader gets all topics and remembers the gap (8 per writer)
         attr_reader :late
         # @return [Integer] the seq where counting began: that of the first record, or 1
         attr_reader :first
@@ -42,7 +42,7 @@ module Godwit
           @lost = lost
           @late = late
           @time = time
-          @gaps = [] # first and last of ranges of missing numbers, ascending
+          @gaps = [] # [first, last] of each range of missing numbers, ascending
           @topics = nil
         end
 
@@ -94,7 +94,7 @@ module Godwit
           @gaps << [first, last]
         end
 
-        # @return [Boolean] whether the number was missing; it is not any more
+        # @return [Boolean] whether the number was in a gap; the call removes it from the gap
         def fill_gap?(number)
           index = @gaps.index { |first, last| number.between?(first, last) } or return false
           first, last = @gaps.delete_at(index)

@@ -6,15 +6,15 @@ module Godwit
       # The statistics of all writers that a reader remembers, and the counts of plain lines and
       # foreign messages. Not thread-safe.
       class Writers
-        # Writers that are remembered. At this number the tenth that was idle for longest is
-        # forgotten; its counts stay in the sums.
+        # Most writers that are remembered. For one more, the tenth that was idle longest is
+        # forgotten; their counts stay in the sums.
         MAX = 10_000
 
         attr_reader :plain, :foreign
-        # Seconds since 1970, for the next records.
+        # The time of the records that are counted next, in seconds since 1970.
         attr_accessor :time
 
-        # @param known [Array<WriterStatistics>, nil] then other writers begin with seq 1
+        # @param known [Array<WriterStatistics>, nil] if given, other writers are counted from seq 1
         def initialize(topics: false, known: nil, most: MAX)
           @by_topic = topics
           @from_one = !known.nil?
@@ -60,7 +60,7 @@ module Godwit
             WriterStatistics.new(writer, first, prog: record.prog, host: record.host)
         end
 
-        # A forgotten writer that sends again begins with the seq of that record.
+        # A forgotten writer that sends again is counted from the seq of that record.
         def forget
           @from_one = false
           @writers.each_value.min_by([@most / 10, 1].max, &:time).each do |one|

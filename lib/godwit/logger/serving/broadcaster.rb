@@ -17,30 +17,30 @@ module Godwit
     # its own statistics count, and delays no other reader.
     #
     # **With a sink**, one thread receives a batch of records, writes it, and then publishes it. A
-    # slow sink delays the readers and, through the high-water marks, the writers. $stderr shows its
-    # errors, at most once in a while. Without a sink messages go from a PULL to a PUB in C, without
-    # Ruby's lock and without Ruby objects (on the FFI backend in a Ruby loop).
+    # slow sink delays the readers and, through the high-water marks, the writers. $stderr shows the
+    # sink's errors, at most one in ten seconds. Without a sink messages go from a PULL to a PUB in
+    # C, without Ruby's lock and without Ruby objects (on the FFI backend in a Ruby loop).
     #
-    # **Memory**: it keeps the last records ({#last}) and statistics for each writer
-    # ({#statistics}). At `control:` it answers a {Control} that asks for them.
+    # **Memory**: a broadcaster remembers the last records ({#last}) and statistics of each writer
+    # ({#statistics}). A {Control} can ask for them at `control:`.
     #
     # **Threads, signals**: any may call any method; {#stop} also works in a `trap` block. **Fork**:
-    # in a child every method raises {ForkedError}; the parent's goes on. **Garbage collector**: it
-    # runs until {#close} or the process's end. **Ractors**: it belongs to the Ractor that made it.
+    # in a child every method raises {ForkedError}; the parent's broadcaster goes on. **Garbage
+    # collector**: it runs until {#close} or exit. **Ractors**: it belongs to the one that made it.
     class Broadcaster
       extend Keywords
 
       HWM = 10_000 # default of `send_hwm:`, in messages for each reader
-      MAX_FRAME = 256 << 10 # bytes of one frame; {Logger} cuts a text longer than a quarter
+      MAX_FRAME = 256 << 10 # most bytes of a frame; {Logger} cuts texts to a quarter of that
       MAX_QUEUED = 64 << 20 # default of `in_bytes:`, `out_bytes:` and `answer_bytes:`
-      LEAST_HWM = 64 # messages of a writer; a smaller mark makes the writer slow
+      LEAST_HWM = 64 # least `recv_hwm:`, in messages of a writer; a smaller mark slows writers down
       MAX_WRITERS = 10_000 # writers with statistics; one more replaces the longest idle writer
-      MAX_LAST = 1_000_000 # records that may be remembered
-      MAX_BYTES = 1 << 30 # bytes that the remembered records may have
+      MAX_LAST = 1_000_000 # most records that may be remembered
+      MAX_BYTES = 1 << 30 # most bytes of the remembered records
       LINGER = 0.3 # seconds that a blocked reader may delay the process's end
-      DRAIN = 0.3 # seconds for {#close} to pass on received messages
-      QUIET = 0.01 # seconds between two readings of the counters
-      # The extension's, which a proxy calls without Ruby's lock, or those in Ruby.
+      DRAIN = 0.3 # seconds in which {#close} passes on received messages
+      QUIET = 0.01 # seconds between two readings of the proxy's counters
+      # The class in C, which a proxy calls without Ruby's lock, or the class in Ruby.
       STATISTICS = (BACKEND == :native) ? Backend::Native::Statistics : Statistics
       private_constant :HWM, :MAX_FRAME, :MAX_QUEUED, :LEAST_HWM, :MAX_WRITERS, :MAX_LAST,
         :MAX_BYTES, :LINGER, :DRAIN, :QUIET, :STATISTICS
@@ -55,26 +55,26 @@ module Godwit
         def new(*sides, **options, &block) = AutoClose.with(super(*sides, **options, &nil), &block)
       end
 
-      # Binds everything; {#run} or {#start} begin to receive.
+      # Binds all endpoints; {#run} or {#start} begins to receive.
       # @param input [String, Array<String>, nil] endpoints to bind, where writers connect
       # @param output [String, Array<String>, nil] endpoints to bind, where readers connect
-      # @param control [String, Array<String>, nil] endpoints to bind, where {Control} asks
+      # @param control [String, Array<String>, nil] endpoints to bind, where {Control} connects
       # @param durable [String, Array<String>, nil] endpoints to bind, where writers with `durable:`
       #   connect, as those of a {Receiver}; the sink is then a {Sink} of a regular file
-      # @param last [Integer] how many records it remembers, 0 to 1,000,000
-      # @param last_bytes [Integer] and how many bytes of them, 0 to 1 GiB; a record of more than a
-      #   quarter is not remembered
+      # @param last [Integer] how many records the broadcaster remembers, 0 to 1,000,000
+      # @param last_bytes [Integer] most bytes of the remembered records, 0 to 1 GiB; a record of
+      #   more than a quarter of it is not remembered
       # @param sink [#write, nil] such as a {Sink}: gets Arrays of {Record}; closed at the end
-      # @param on_foreign [#call, nil] is called with each message that is neither record nor line
-      #   (Array<String>, or a String of one frame), as a sink; as costly as one
+      # @param on_foreign [#call, nil] gets each message that is neither record nor line, as an
+      #   Array<String>, or a String of one frame; it is as costly as a sink
       # @param context [Context, nil] of its sockets; nil: the process's own
-      # @param in_bytes [Integer] bytes, about, of each writer's messages that may wait here while
+      # @param in_bytes [Integer] about how many bytes of each writer's messages may wait here while
       #   the sink is busy; then the writer waits. It decides `recv_hwm:`
       # @param out_bytes [Integer] bytes of frames over 4 KiB that may wait for all readers
       #   together; a message beyond that goes to no reader, and counts as `skipped`. Of smaller
       #   frames `send_hwm:` (10,000) may wait for each reader, whose statistics count what it
       #   misses. Not on the FFI backend
-      # @param answer_bytes [Integer] bytes, about, of answers that may wait for a {Control} that
+      # @param answer_bytes [Integer] about how many bytes of answers may wait for a {Control} that
       #   does not read; an answer beyond that counts as `unanswered`
       # @param options [Hash] options of all its sockets, as {Socket#initialize}: `curve:`,
       #   `recv_hwm:`…; `linger:` is 0.3 seconds unless given, and `max_message_size:` 256 KiB for a
@@ -106,7 +106,7 @@ module Godwit
           write_first(sink, on_foreign, durable, out_bytes)
         else
           @proxy = Proxy.new(@input, @output)
-          # A backend's primitives, private by its contract.
+          # These methods are primitives of the backend, and so are private.
           @proxy.__send__(:_observe, @passed)
           @proxy.__send__(:_bound, out_bytes)
         end
@@ -115,11 +115,11 @@ module Godwit
         raise
       end
 
-      # Moves records until {#stop}.
+      # Passes records on until {#stop}.
       # @return [self]
       # @raise [ClosedError] after {#close}
-      # @raise [ContextTerminatedError] when its context is shut down meanwhile
-      # @raise [StateError] when it runs already
+      # @raise [ContextTerminatedError] when the broadcaster's context is shut down meanwhile
+      # @raise [StateError] when the broadcaster runs already
       # @raise [ForkedError]
       def run
         begin_control
@@ -136,7 +136,7 @@ module Godwit
         self
       end
 
-      # Stops at once, without waiting for the end (see {#wait}); {#run} and {#start} go on later.
+      # Requests the stop and returns at once (see {#wait}). A later {#run} or {#start} continues.
       # @return [self]
       # @raise [ForkedError]
       def stop
@@ -144,12 +144,12 @@ module Godwit
         self
       end
 
-      # Waits until it has ended.
+      # Waits until the broadcaster has stopped.
       # @param timeout [Integer, Float, nil] seconds
       # @return [self, nil] nil when time is up
-      # @raise [Error] that ended it, unless it or its context was closed
+      # @raise [Error] that stopped it, unless it or its context was closed
       def wait(timeout = nil) = mover.wait(timeout) && self
-      # @return [Boolean] whether it moves records, in this process
+      # @return [Boolean] whether it passes records on, in this process
       def running? = mover.running?
 
       # Everything counted so far: `input`, `output`, `control` (endpoints), `uptime` (seconds),
@@ -162,7 +162,7 @@ module Godwit
       # writer's clock and ours), `idle` (seconds), `levels`.
       # @param writers [Integer] how many of the latest writers, 0 or more, at most
       # @return [Hash{String => Object}] ready for JSON
-      # @raise [ArgumentValueError] when that is not allowed
+      # @raise [ArgumentValueError] when the number is not allowed
       # @raise [ForkedError]
       def statistics(writers: 1000)
         check_count(:statistics, "writers:", writers)
@@ -175,7 +175,7 @@ module Godwit
 
       # The last records that passed, the oldest first. The filters apply before the count: ten
       # errors may be further back than ten records.
-      # @param count [Integer] at most so many, 0 or more
+      # @param count [Integer] most records to return, 0 or more
       # @param level [String, Symbol, Integer, Array, nil] all four are as in {Reader.subscribe}
       # @param prog [String, Array<String>, nil]
       # @param host [String, Array<String>, nil]
@@ -193,7 +193,7 @@ module Godwit
       end
 
       # Sets a block for connection events of writers and readers. It runs on a thread of its own.
-      # @param kinds [Array<Symbol>] as Socket#on_event takes them
+      # @param kinds [Array<Symbol>] as Socket#on_event accepts them
       # @yieldparam event [Monitor::Event]
       # @return [self]
       # @raise [Error] as Socket#on_event; BusyError while it runs without a sink
@@ -204,18 +204,18 @@ module Godwit
 
       # @return [Integer, nil] port of the input
       def port = @input.port
-      # @return [Array<String>] where writers connect, wildcards replaced
+      # @return [Array<String>] endpoints where writers connect, wildcards replaced
       def input = @input.endpoints
-      # @return [Array<String>] where durable writers connect, wildcards replaced
+      # @return [Array<String>] endpoints where durable writers connect, wildcards replaced
       def durable = @durable ? @durable.socket.endpoints : []
-      # @return [Array<String>] where readers connect, wildcards replaced
+      # @return [Array<String>] endpoints where readers connect, wildcards replaced
       def output = @output.endpoints
-      # @return [Array<String>] where {Control} asks, wildcards replaced
+      # @return [Array<String>] endpoints where {Control} connects, wildcards replaced
       def control = @control&.endpoints || []
 
       # Writes and passes on what libzmq has received (for a third of a second at most, as writers
-      # may go on), waits for the sink (three seconds at most), and closes everything. A second call
-      # does nothing.
+      # may go on), waits for the sink (three seconds at most), and closes all sockets. A second
+      # call does nothing.
       # @return [nil]
       # @raise [ForkedError]
       def close
@@ -272,7 +272,7 @@ module Godwit
         @control = ControlServer.new(socket, self)
       end
 
-      # The file has a record before a reader has it.
+      # The sink gets a record before the readers get it.
       def write_first(sink, on_foreign, durable, out_bytes)
         @publisher = Publisher.new(@output, @passed, out_bytes)
         socket = bind(ROUTER, durable, **DurableInput::OPTIONS) if durable
@@ -287,7 +287,7 @@ module Godwit
         @thread = ServingThread.new("godwit log serve", [@records, *@durable])
       end
 
-      # @return [Proxy, ServingThread] both have the same methods
+      # @return [Proxy, ServingThread] both can run, start, stop and wait
       def mover = @proxy || @thread
 
       def begin_control
@@ -308,7 +308,7 @@ module Godwit
         @proxy.close
       end
 
-      # The proxy passes the remaining messages on, since it may hold one of them.
+      # The proxy may have received a message, so the proxy itself passes on the remaining ones.
       def drain(finish)
         @proxy.start unless @proxy.running?
         before = nil

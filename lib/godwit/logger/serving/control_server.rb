@@ -4,12 +4,12 @@ module Godwit
   class Logger < ::Logger
     # Answers the questions of {Control}, which documents the wire format, on its own thread.
     class ControlServer
-      LONGEST = 65_536 # bytes of a question, at most
+      LONGEST = 65_536 # most bytes of a question
       CHOICES = %w[level prog host tag].freeze # filters of a question for the last records
-      WRITERS = 1 << 20 # bytes of an answer with the statistics of a thousand writers
-      QUESTIONS = 100 # queued questions of one client
+      WRITERS = 1 << 20 # estimated bytes of the statistics of a thousand writers
+      QUESTIONS = 100 # most queued questions of one client
 
-      # `bytes` of answers may wait for a client. An answer's records have at most `longest` bytes.
+      # `bytes` of answers may wait for a client; the records of one answer have `longest` at most.
       def self.options(bytes, longest)
         {max_message_size: LONGEST, recv_hwm: QUESTIONS,
          send_hwm: [bytes / (longest + WRITERS), 1].max, mandatory: true}
@@ -21,10 +21,10 @@ module Godwit
         @dropped = 0
       end
 
-      attr_reader :dropped # answers that were not sent, since too many wait for that client
+      attr_reader :dropped # answers that were not sent, since too many waited for the client
       def endpoints = @socket.endpoints
 
-      # A second call does nothing.
+      # Starts the thread. A second call does nothing.
       def start
         @thread ||= Worker.new { work }.tap { |thread| thread.name = "godwit log control" }
       end

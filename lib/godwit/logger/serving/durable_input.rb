@@ -8,16 +8,16 @@ module Godwit
     # then acknowledges them. A record that comes again is not written again.
     class DurableInput
       MESSAGES = 64 # messages that one call receives
-      MAX_FRAME = 1 << 20 # bytes of one frame: a writer's chunk, or a longer record
-      HWM = 256 # queued messages of each writer, which sends up to 256 KiB at once
-      MAX_BYTES = 4 << 20 # bytes after which a batch is written
+      MAX_FRAME = 1 << 20 # most bytes of one frame: a writer's chunk of records, or a longer record
+      HWM = 256 # most queued messages of a writer, which sends chunks of up to 256 KiB
+      MAX_BYTES = 4 << 20 # bytes of records after which a batch is written
 
       # Options of the input's socket, a ROUTER.
       OPTIONS = {
         max_message_size: MAX_FRAME, recv_hwm: HWM, linger: Context::BRIEF_LINGER
       }.freeze
 
-      # @yieldparam records [Array<Record>] that are in the file now
+      # @yieldparam records [Array<Record>] records that are in the file now
       def initialize(socket, journal, &publish)
         @socket = socket
         @journal = journal
@@ -29,7 +29,7 @@ module Godwit
 
       attr_reader :socket, :written, :again, :foreign, :error
 
-      # Receives messages. The input survives each error: writers send unacknowledged records again.
+      # Receives messages. Errors do not end the input: writers send unacknowledged records again.
       def receive
         messages = @socket.recv_many(MESSAGES, timeout: 0, exception: false) or return false
         messages.each { |message| handle(message) }

@@ -2,11 +2,11 @@
 
 module Godwit
   class Logger < ::Logger
-    # Counts messages and publishes them, for a {ServingThread}. A proxy does the same in C.
+    # Counts messages and publishes them, for a {ServingThread}. A {Proxy} does the same in C.
     class Publisher
-      LARGE = 4_096 # bytes of a frame; `out_bytes:` counts no smaller frame, as in a proxy
+      LARGE = 4_096 # least bytes of a frame that `out_bytes:` counts, as in a proxy
 
-      # @param socket [PUB] without an endpoint it gets no message
+      # @param socket [PUB] gets no messages if it has no endpoint
       # @param most [Integer] bytes of large frames that may wait for all readers together
       def initialize(socket, statistics, most)
         @socket = socket
@@ -20,7 +20,7 @@ module Godwit
 
       attr_reader :sent, :skipped
 
-      # @param record [Record, nil] nil when they are neither a record nor a line
+      # @param record [Record, nil] nil when the frames are neither a record nor a line
       def count(frames, record) = @statistics.record(frames, record&.header)
 
       def publish(messages)

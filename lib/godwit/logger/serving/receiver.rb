@@ -6,7 +6,7 @@ require_relative "serving_thread"
 module Godwit
   class Logger < ::Logger
     # Writes the records of durable writers (`Godwit::Logger.new(endpoint, durable: folder)`) into a
-    # file: each record once, in order per writer, even if processes are killed in between. `godwit
+    # file: each record once, in order per writer, even if a process is killed meanwhile. `godwit
     # log serve --durable-in` and {Broadcaster} with `durable:` do the same, and pass the records on
     # to readers.
     #
@@ -16,26 +16,26 @@ module Godwit
     #   receiver.close
     #
     # The receiver acknowledges a record when it is in the file and in a journal beside the file
-    # (app.log.journal). At the start it truncates the file to the journal's position;
-    # unacknowledged records come again. This holds against kill -9 of either side, and against a
-    # power cut with `fsync: true` on both. Records are duplicated or lost if the journal is
-    # deleted, or replaced by an older copy.
+    # (app.log.journal). At the start it truncates the file to the size that the journal states;
+    # writers send unacknowledged records again. This holds against kill -9 of writer or receiver,
+    # and against a power cut with `fsync: true` on both. Records are duplicated or lost if the
+    # journal is deleted, or replaced by an older copy.
     #
-    # Its thread runs from {#initialize} to {#close}. **Threads**: any may call. **Fork**: the
-    # receiver stays with the parent.
+    # Its thread runs from {#initialize} to {#close}. **Threads**: any may call any method.
+    # **Fork**: the receiver stays with the parent.
     class Receiver
       extend Keywords
 
-      # Integers: records `written`, come `again`, `foreign`; bytes `cut` off the file at the start.
-      # `last_error`: Exception or nil.
+      # Integers: records `written`; records that came `again`; messages that are `foreign`; bytes
+      # `cut` off the file at the start. `last_error`: an Exception or nil.
       Stats = Struct.new(:written, :again, :foreign, :cut, :last_error, keyword_init: true)
 
       # Binds the endpoint and starts the thread.
       # @param endpoint [String] to bind
       # @param sink [Sink] a regular file, owned by the receiver from now on
-      # @param context [Context, nil] nil: the process's own
-      # @param options [Hash] of the ROUTER socket (`curve:`…); of each writer's messages
-      #   `recv_hwm:` (256) wait, each of `max_message_size:` (1 MiB) at most
+      # @param context [Context, nil] of the socket; nil: the process's own
+      # @param options [Hash] of the ROUTER socket (`curve:`…); `recv_hwm:` (256) of each writer's
+      #   messages may wait, each of at most `max_message_size:` (1 MiB)
       # @raise [AddressInUseError] and other errors of {Godwit::Socket::Endpoints#bind}
       # @raise [BusyError] when another process has the file's journal
       # @raise [ArgumentValueError] when the sink is no regular file
@@ -52,7 +52,7 @@ module Godwit
         raise
       end
 
-      # Writes other records into the same file: it has `write(records)`, `reopen` and `close`.
+      # Writes other records into the same file, with `write(records)`, `reopen` and `close`.
       # @return [#write, #reopen, #close]
       attr_reader :sink
       # @return [String]

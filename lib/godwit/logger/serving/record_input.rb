@@ -6,7 +6,7 @@ module Godwit
     class RecordInput
       MESSAGES = 32 # messages that one call receives, each with up to 64 KiB of records
       RECORDS = 256 # records after which a batch is written
-      CLOSE_TIMEOUT = 3 # seconds that the end waits for a sink without a method `close_timeout`
+      CLOSE_TIMEOUT = 3 # seconds that the end waits for a sink that has no method `close_timeout`
 
       def initialize(socket, sink, on_foreign, publisher)
         @socket = socket
@@ -41,7 +41,7 @@ module Godwit
         warn_of(error, " at its end", always: true)
       end
 
-      # Counts the records of a sink that hangs as lost.
+      # Counts the records that a hanging sink has not written as lost.
       def give_up
         records = @batch_size - (sink_written - @written_before.to_i)
         @failed += records

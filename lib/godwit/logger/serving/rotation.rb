@@ -10,12 +10,12 @@ module Godwit
       NUMBERED = /\.(\d{1,7})(?:\.gz)?\z/
       CHUNK = 1 << 18
 
-      # @param period [Symbol, nil] nil: by size
+      # @param period [Symbol, nil] nil: rotate by size
       def initialize(path, period, keep, gzip, warnings)
         @path = path
         @period = period
         @keep = keep
-        @names = Mutex.new # held while files are renamed
+        @names = Mutex.new # locked while files are renamed
         @warnings = warnings
         @jobs = Thread::Queue.new if gzip
         clear_up
@@ -41,7 +41,7 @@ module Godwit
         found.keys.sort_by { |name| [found[name][1], found[name][2].to_i] }.reverse
       end
 
-      # Waits a second for the compression. The next {Sink} compresses the remaining files.
+      # Waits up to a second for the compression. The next {Sink} compresses the remaining files.
       def close
         return unless @worker
         @jobs.close
@@ -92,10 +92,10 @@ module Godwit
         return unless @jobs
         files.each { |name| compress(name) unless name.end_with?(".gz") }
       rescue Errno::ENOENT
-        nil # the folder does not exist: the open of the file raises the error
+        nil # the folder does not exist: the sink's open of its file raises the error
       end
 
-      # Opens the file before its name can change.
+      # Opens the file at once, since a later rotation renames it.
       def compress(name)
         @jobs << [File.open(name, "rb"), File.stat(name).ino]
         @worker ||= Worker.new { work }.tap { |worker| worker.name = "godwit log gzip" }

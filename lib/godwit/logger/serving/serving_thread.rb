@@ -2,15 +2,15 @@
 
 module Godwit
   class Logger < ::Logger
-    # The thread of a {Broadcaster} with a file, and of a {Receiver}. It waits for its inputs. An
-    # input receives a batch of records, writes it, and then publishes it.
+    # The thread of a {Broadcaster} with a sink, and of a {Receiver}. It waits for its inputs. An
+    # input receives a batch of records, writes it, and may then publish it.
     #
     # {#stop} takes no lock, so a trap handler may call it.
     class ServingThread
-      QUIET = 0.01 # seconds without a message after which {#finish} ends
+      QUIET = 0.01 # seconds without a message after which the thread ends, once {#finish} is called
       PATIENCE = 1 # seconds that an interrupted {#run} waits for the current batch
 
-      # @param inputs [Array<#socket, #receive>] `receive` returns whether a message was there
+      # @param inputs [Array<#socket, #receive>] `receive` returns whether there was a message
       def initialize(name, inputs)
         @name = name
         @inputs = inputs
@@ -46,7 +46,7 @@ module Godwit
         raise @error if @error
       end
 
-      # Lets the thread end after the current batch.
+      # Has the thread end after the current batch.
       def stop
         check(:stop)
         @stopping = true
@@ -64,8 +64,8 @@ module Godwit
 
       def running? = @pid == Process.pid && !@thread.nil? && @thread.alive?
 
-      # Serves for `seconds` what has arrived, starting the thread if need be, and ends. The last
-      # batch may take longer. Returns whether the thread ended in time.
+      # Has the thread (starting it if need be) receive for up to `seconds`, and then end. The last
+      # batch may take up to `patience` longer. Returns whether the thread ended in time.
       def finish(seconds, patience)
         check(:close)
         @deadline = Timeout.now + seconds
@@ -74,7 +74,7 @@ module Godwit
         !@thread.join(Timeout.until(@deadline + patience)).nil?
       end
 
-      # Closes the pipe, once the thread has ended or when it hangs.
+      # Closes the pipe, after the thread has ended, or if it hangs.
       def close = [@wakeup_reader, @wakeup].each(&:close)
 
       private
@@ -82,7 +82,7 @@ module Godwit
       def sockets = @inputs.map(&:socket)
       def ending?(error) = error.is_a?(ClosedError) || error.is_a?(ContextTerminatedError)
 
-      # Raises in a forked child, whose pipe is the parent's.
+      # Raises in a forked child, since the pipe is the parent's.
       def check(operation)
         raise Errors.build(ForkedError, operation) if @pid != Process.pid
       end
@@ -96,7 +96,7 @@ module Godwit
       def work
         Thread.current.report_on_exception = false
         poller = Poller.new(*sockets, @wakeup_reader)
-        # A kill of the thread loses no batch in mid-write.
+        # A kill waits until the current batch is written.
         Thread.handle_interrupt(Object => :on_blocking) { serve(poller) }
       rescue => error
         @error = error

@@ -16,16 +16,16 @@ module Godwit
     # The file is locked (`flock`), so that only one process writes to it. A path that is no regular
     # file (a FIFO, /dev/stdout) is never rotated.
     #
-    # **Threads**: any number may write; the records of a call stay together. A kill or `Timeout`
-    # waits until the file is whole. **Fork**: the child must open its own.
+    # **Threads**: any number may write; the records of one call stay together. A kill or `Timeout`
+    # waits until the last line is complete. **Fork**: the child must open a sink of its own.
     class Sink
       extend Keywords
 
       # @private
-      # Identifies the end of a file: its size, and the number and CRC-32 of its last bytes.
+      # Identifies the end of a file: inode and size; the number and CRC-32 of its last bytes.
       FileEnd = Struct.new(:inode, :size, :checked, :crc)
-      CHUNK = 1 << 20 # bytes of one write(2), about
-      TAIL = 64 # bytes at the file's end whose checksum identifies it
+      CHUNK = 1 << 20 # about the most bytes of one write(2)
+      TAIL = 64 # bytes at the file's end in the checksum of a FileEnd
       AGAIN = 60 # seconds between a failed rotation and the next try
       private_constant :CHUNK, :TAIL, :AGAIN
 
@@ -41,14 +41,14 @@ module Godwit
       # @param rotate [:daily, :weekly, :monthly, Integer, nil] Integer: bytes that a file may have,
       #   1 or more (a longer line gets a file of its own); nil: never. Names are those of Ruby's
       #   Logger: app.log.20261120, or app.log.0 (the newest), app.log.1…
-      # @param keep [Integer, nil] old files to keep, 1 or more; nil: all
+      # @param keep [Integer, nil] most old files that stay, 1 or more; nil: all
       # @param gzip [Boolean] compress old files, in a thread
       # @param fsync [Boolean] fsync(2) after each {#write}
       # @param format [#call, :json, nil] makes a record's line; nil: the line of {Record#to_s}
       # @param clock [#now] gives the Time for the rotation
       # @raise [ArgumentValueError, ArgumentTypeError] when an option is not allowed
-      # @raise [BusyError] when another process writes to it
-      # @raise [SystemError] when it cannot be opened: Errno::ENOENT, Errno::EACCES…
+      # @raise [BusyError] when another process writes to the file
+      # @raise [SystemError] when the file cannot be opened: Errno::ENOENT, Errno::EACCES…
       def initialize(path, rotate: nil, keep: nil, gzip: false, fsync: false, format: nil,
         clock: Time)
         @path = Files.checked_path(path, :sink, "path")
@@ -65,8 +65,8 @@ module Godwit
         open_file
       end
 
-      # Appends records. A block gets the number of records that are in the file so far: before the
-      # first record in a file, and after each write.
+      # Appends records. A block is called before the first record in a file, and after each write;
+      # it gets the number of the records that are in the file so far.
       # @param records [Array<Record, #to_s>]
       # @yieldparam count [Integer]
       # @return [self]
@@ -84,7 +84,7 @@ module Godwit
 
       # Reopens the path, for a file that was moved away (logrotate, SIGHUP).
       # @return [self]
-      # @raise [SystemError] when it cannot be opened; the sink keeps writing to the old file
+      # @raise [SystemError] when the path cannot be opened; the sink keeps writing to the old file
       # @raise [ClosedError] after {#close}
       def reopen
         @lock.synchronize do
@@ -96,7 +96,7 @@ module Godwit
         self
       end
 
-      # Closes the file; waits a second for the compression. A second call does nothing.
+      # Closes the file; waits up to a second for the compression. A second call does nothing.
       # @return [nil]
       def close
         @lock.synchronize do
@@ -117,7 +117,7 @@ module Godwit
       # @return [String]
       def inspect = "#<#{self.class.name} #{@path}#{" (closed)" if closed?}>"
 
-      # The block of {#write} calls this method.
+      # Describes the file's end, for a {Journal}.
       # @private
       def file_end
         size = @file.size
@@ -135,7 +135,7 @@ module Godwit
         index = 0
         while index < lines.size
           raise closed if closed?
-          @size = @file.size if @regular # another program may have truncated it
+          @size = @file.size if @regular # another program may have truncated the file
           rotate if due?(lines[index])
           report&.call(index) unless @reported
           @reported = true
@@ -149,7 +149,7 @@ module Godwit
         end
       end
 
-      # Removes the lines again if the block raises.
+      # Removes the new lines from the file if the block raises.
       def in_file(count, before, report)
         report&.call(before + count)
         @written += count
@@ -160,7 +160,7 @@ module Godwit
 
       # Truncates the file to its last whole line.
       def failure(error, lines, done, before, report)
-        done = 0 if @fsync # it is unknown how many bytes of the write are on the disk
+        done = 0 if @fsync # with fsync, it is unknown which bytes of a failed write are on the disk
         count, whole = (done < lines.first.bytesize) ? [0, 0] : Lines.chunk(lines, 0, done)
         Files.truncate(@file, @size + whole) if @regular
         in_file(count, before, report) if count.positive?
@@ -182,7 +182,7 @@ module Godwit
         old.close
       rescue SystemCallError => error
         @warnings.call("#{error.message} (#{error.class})")
-        @again = now + AGAIN # the old file gets the records until then
+        @again = now + AGAIN # until then, records go to the old file
       end
 
       def open_file
@@ -203,7 +203,7 @@ module Godwit
         raise Errors.build(error.errno, :open, @path)
       end
 
-      # JRuby's File.identical? compares the names that the files were opened with.
+      # Not File.identical?: on JRuby it compares the names that the files were opened with.
       def in_place? = Files.inode(@path) == @inode
 
       def claim(file)
@@ -214,7 +214,7 @@ module Godwit
         nil # the file system has no locks
       end
 
-      # A record that cannot be formatted must not hold up the others.
+      # A record that cannot be formatted must not delay the others.
       def line(record)
         text = @format.call(record).to_s
         text.end_with?("\n") ? text.b : "#{text}\n".b

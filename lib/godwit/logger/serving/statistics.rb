@@ -2,21 +2,21 @@
 
 module Godwit
   class Logger < ::Logger
-    # What a broadcaster remembers of the records that it publishes. With the extension
-    # ext/godwit/logger_statistics.c takes its place.
+    # What a broadcaster remembers of the records that it publishes. With the C extension,
+    # ext/godwit/logger_statistics.c does this instead.
     class Statistics
-      # A writer's counts, its bytes, lags (ns), and records of each level.
+      # A writer's WriterStatistics, its bytes, its lags in ns, and its records of each level.
       Writer = Struct.new(:counts, :bytes, :lag, :longest_lag, :levels)
-      NAME = LoggerConstants::NAME_BYTES # bytes of a program or host; a longer one is cut
-      MAX_NUMBER = 10**LoggerConstants::DIGITS # limit of seq and tseq in C
-      MAX_TIME = (1 << 63) - 1 # limit of t_ns in C
+      NAME = LoggerConstants::NAME_BYTES # most bytes of a program's or a host's name
+      MAX_NUMBER = 10**LoggerConstants::DIGITS # seq and tseq are smaller, as in C
+      MAX_TIME = (1 << 63) - 1 # largest t_ns, as in C
 
       def open(most, bytes, writers)
         raise "these statistics are open already" if @lock
         @most = most
         @most_bytes = bytes
         @most_writers = writers
-        @writers = {} # ordered by last record
+        @writers = {} # the writer of the newest record is last
         @stored = []
         @stored_bytes = 0
         @totals = LoggerConstants::TOTALS.to_h { |name| [name.to_sym, 0] }
@@ -27,8 +27,8 @@ module Godwit
         self
       end
 
-      # The proxy or {Publisher#count} calls this method with the frames of each message.
-      # @param header [Header, nil] nil unless they are a record
+      # The proxy or {Publisher#count} calls this method with each message's frames.
+      # @param header [Header, nil] nil unless the frames are a record
       def record(frames, header = Record.parse(frames, @memory)&.header)
         guarded(:record) { count_message(frames, header, frames.sum(&:bytesize)) }
         self
@@ -57,7 +57,7 @@ module Godwit
 
       private
 
-      # In a forked child no thread would release a locked mutex.
+      # In a forked child, a mutex that another thread had locked would stay locked.
       def guarded(operation, &block)
         raise "these statistics were never opened" unless @lock
         raise Errors.build(ForkedError, operation) if @pid != Process.pid

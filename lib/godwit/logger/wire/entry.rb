@@ -2,9 +2,9 @@
 
 module Godwit
   class Logger < ::Logger
-    # What a {Logger} puts into its queue for one record. Its tags, payload and error are nil or a
-    # field of the header with key and comma. The error is {PREFORMATTED} if the text is a
-    # formatter's whole line. The extension reads the members by their order (logger.h).
+    # What a {Logger} puts into its queue for one record. Each of tags, payload and error is nil or
+    # a header field: comma, key and value. The error is {PREFORMATTED} if the text is a formatter's
+    # whole line. The C extension reads the members by their order (logger.h).
     class Entry < Struct.new(:stream, :t_ns, :mono_ns, :thread, :text, :tags, :payload, :error)
       PREFORMATTED = :line
       BYTES = LoggerConstants::ENTRY_BYTES # bytes of memory of an entry besides its texts
@@ -23,7 +23,7 @@ module Godwit
           log(handle, level, prog, message, payload, formatter, tagger)
         end
 
-        # Makes an Entry of this moment, still without a text. ext/godwit/logger_queue.c does the
+        # Makes an Entry without a text, at the current time. ext/godwit/logger_queue.c does the
         # same.
         def now(stream, thread)
           new(stream, Process.clock_gettime(Process::CLOCK_REALTIME, :nanosecond),
@@ -95,8 +95,8 @@ module Godwit
           [Text.of(message), field]
         end
 
-        # Tags go beside the text. So this method bypasses the one of ActiveSupport's TaggedLogging
-        # that puts tags into the text. The plain line of our own formatter needs tags in the text.
+        # Tags go beside the text, so this method bypasses the `call` of ActiveSupport's
+        # TaggedLogging, which puts them into the text. A plain line needs its tags in the text.
         def own_call(formatter, plain)
           return formatter unless formatter.respond_to?(:current_tags)
           return formatter if plain && !formatter.instance_of?(Formatter)
@@ -129,7 +129,7 @@ module Godwit
         end
 
         # JRuby's native_thread_id looks up this host's address each time, which may take seconds,
-        # and gives the process's number.
+        # and returns the process id.
         if RUBY_ENGINE != "jruby" && Thread.method_defined?(:native_thread_id)
           def thread_id = Thread.current.native_thread_id
         else
@@ -150,7 +150,7 @@ module Godwit
           (error&.size || 0)
       end
 
-      # @return [String] a line without NUL, at which rsyslog and others would cut it
+      # @return [String] a line without NUL, since rsyslog and others would cut the line there
       def line(lines)
         text = Text.utf8(self.text)
         unless error == PREFORMATTED

@@ -2,11 +2,11 @@
 
 module Godwit
   class Logger < ::Logger
-    # Shows an error as a record has it: `class`, `message`, `backtrace`, `causes`, as Strings or
-    # Symbols. A foreign writer may send any value for each of them.
+    # Shows an error as a record has it: `class`, `message`, `backtrace`, `causes`; keys are Strings
+    # or Symbols. Another program may send any value for each of them.
     module ErrorText
-      LONGEST = 1_000 # bytes of a message on one line
-      LONGEST_NAME = 256 # bytes of a class or a location on one line
+      LONGEST = 1_000 # most bytes of an error's message on one line
+      LONGEST_NAME = 256 # most bytes of a class or a location on one line
       CAUSED_BY = "caused by: "
 
       module_function
@@ -19,8 +19,8 @@ module Godwit
           ("at #{location}" unless location.empty?)].compact.reject(&:empty?).join(" ")
       end
 
-      # @return [Array<String>] what follows that line: the message if it is longer, the rest of the
-      #   backtrace, the causes
+      # @return [Array<String>] the lines after {line}: the message if {line} has cut it, the rest
+      #   of the backtrace, the causes
       def rest(error)
         message = string(fetch(error, :message))
         full = (message == one_line(error, :message, LONGEST)) ? [] : message.lines(chomp: true)
@@ -30,8 +30,8 @@ module Godwit
         [*full, *backtrace(error).drop(1).map { |one| string(one) }, *causes]
       end
 
-      # @return [String, nil] what follows the error in a text that {Text.of} or {Text.title} made
-      #   of it; nil: the text is another
+      # @return [String, nil] the rest of a text that {Text.of} or {Text.title} made of the error;
+      #   nil: the text is another
       def after(text, error)
         title = "#{string(fetch(error, :message))} (#{string(fetch(error, :class))})"
         return unless text.start_with?(title)
@@ -39,7 +39,7 @@ module Godwit
         rest if rest.empty? || rest.start_with?("\n")
       end
 
-      # @param details [Array<String>] what goes behind the text's first line
+      # @param details [Array<String>] texts to insert after the text's first line
       def insert(text, details)
         first, line_end, following = text.partition("\n")
         [first, *details].reject(&:empty?).join("  ") + line_end + following

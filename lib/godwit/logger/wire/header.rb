@@ -2,9 +2,9 @@
 
 module Godwit
   class Logger < ::Logger
-    # A record's header: one JSON object in UTF-8. The class parses and writes it, and an instance
+    # A record's header: one JSON object in UTF-8. The class parses and writes headers; an instance
     # has the fields that identify a record. A header that Godwit wrote needs no JSON parser.
-    # mono_ns and pid are nil where a header begins in another way.
+    # mono_ns and pid are nil if a header begins in another form.
     #
     # On CRuby the methods of ext/godwit/logger_header.c replace {start}, {pack} and {payload}.
     class Header < Struct.new(:writer, :seq, :tseq, :t_ns, :mono_ns, :pid)
@@ -38,7 +38,7 @@ module Godwit
           {}
         end
 
-        # @param data [Hash] as {parse} gives it, with the keys in any order
+        # @param data [Hash] as {parse} returns it, with the keys in any order
         def of(data)
           writer, *numbers = data.values_at("writer", "seq", "tseq", "t_ns")
           numbered = numbers.all?(Integer) && numbers.first(2).all?(&:positive?)
@@ -53,7 +53,7 @@ module Godwit
             ",\"host\":#{JSON.generate(host)}#{prog}").freeze
         end
 
-        # @param before [String] {before_seq} of the writer
+        # @param before [String] `before_seq` of the writer
         def pack(before, seq, tseq, common, entry, text)
           header = "#{before}#{seq},\"tseq\":#{tseq},\"t_ns\":#{entry.t_ns}," \
             "\"mono_ns\":#{entry.mono_ns}#{common.before_thread}#{entry.thread}" \
@@ -61,8 +61,8 @@ module Godwit
           Packing.pack(common.topic, header, text)
         end
 
-        # @return [String, nil] `,"payload":` and the Hash in JSON; nil: the caller lets {Text}
-        #   encode the Hash. Only the extension gives a String
+        # @return [String, nil] `,"payload":` and the Hash in JSON; nil: {Text} must encode the
+        #   Hash. Only the C extension returns a String
         def payload(_hash) = nil
       end
 

@@ -6,7 +6,7 @@ module Godwit
     # Ruby's lines: `ANY` for unknown, and for a number that Ruby does not know.
     module Levels
       LABELS = LoggerConstants::LABELS # the label of each number
-      # The number of each label and name, in lower case.
+      # The number of each label, in lower case, and of "unknown".
       NUMBERS = {**LABELS.map(&:downcase).each_with_index.to_h, "unknown" => 5}.freeze
 
       module_function
@@ -19,7 +19,7 @@ module Godwit
         NUMBERS[level.to_s.downcase] or raise ArgumentError, "invalid log level: #{level}"
       end
 
-      # Takes "error+" (and above), "warn", "debug,error+", :info, 1, or an Array of such.
+      # Accepts "error+" (and above), "warn", "debug,error+", :info, 1, or an Array of such values.
       def choose(text)
         words = Array(text).flat_map do |word|
           word.is_a?(Integer) ? [word] : word.to_s.split(",", -1)

@@ -2,21 +2,21 @@
 
 module Godwit
   class Logger < ::Logger
-    # Makes and parses the line of Ruby's Logger: of {Record#to_s}, of a {Sink}'s file and of
-    # `wire: :plain`. It caches the text of the last second. Any number of threads may call it.
+    # Makes and parses lines of Ruby's Logger: for {Record#to_s}, a {Sink}'s file and `wire:
+    # :plain`. It caches the text of the last second. Any number of threads may call it.
     class Lines
       BILLION = 1_000_000_000
-      # The texts before the time, and behind the process id, for each label.
+      # For each label: the text before the time, and the text after the process id.
       STARTS = Levels::LABELS.to_h do |label|
         [label, ["#{label[0]}, [", "] #{label.rjust(5)} -- "]]
       end.freeze
       PREFIXES = STARTS.values.map(&:first).freeze
       FORM = /\A([DIWEFA]), \[([^\]]*) #(\d+)\] +([A-Z]+) -- (.*?): (.*)\z/m
-      # The pieces of a line. `time` is as it stands in the line; `pid` is a String.
+      # The pieces of a line. `time` is the text in the line; `pid` is a String.
       Parsed = Struct.new(:letter, :time, :pid, :label, :prog, :text)
 
       class << self
-        # @param line [String] without its end
+        # @param line [String] without the line end
         def parse(line)
           match = FORM.match(line)
           Parsed.new(*match.captures) if match
@@ -25,7 +25,7 @@ module Godwit
         def level(line) = PREFIXES.index { |prefix| line.start_with?(prefix) } || 5
         def prefix(level) = PREFIXES.fetch(level)
 
-        # @param most [Integer] bytes of one write; one line may be longer
+        # @param most [Integer] bytes of one write; a single line may have more
         # @return [Array(Integer, Integer)] how many lines from the index on fit, and their bytes
         def chunk(lines, index, most)
           bytes = lines[index].bytesize

@@ -15,7 +15,7 @@ module Godwit
         [topic.bytesize, header.bytesize, topic, header, text].pack("nNa*a*a*")
       end
 
-      # @param records [Array<String>] packed records; the batch ends before what is no String
+      # @param records [Array<String>] packed records; an element that is no String ends the batch
       # @return [Array(String, Integer)] the second frame of a batch, and how many records are in it
       def join(records, from, most)
         batch = "".b
@@ -45,7 +45,7 @@ module Godwit
         records unless records.empty?
       end
 
-      # @return [Array<String>, nil] topic, header, text; nil: no packed record
+      # @return [Array<String>, nil] topic, header, text; nil: the String is no packed record
       def frames(record)
         topic, header = record.unpack("nN")
         return if header.nil? || HEAD + topic + header > record.bytesize
