@@ -15,7 +15,7 @@ class StoppingTest < ShellCase
     end,
     "first" => -> { sh(STAYS).first },
     "first of a pipeline" => lambda do
-      stream = Shell.pipe(STAYS, "cat", "cat", shell: true)
+      stream = Shell.pipe(STAYS, "cat", "cat; exec sleep 1000", shell: true)
       stream.first.tap do
         assert_equal [true, false], [stream.status.stopped?, stream.status.failed?]
       end
