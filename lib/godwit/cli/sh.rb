@@ -142,7 +142,7 @@ module Godwit
         end
       end
 
-      # `godwit sh pull`: the rows of a command that runs elsewhere.
+      # `godwit sh pull`: prints the rows of a command that `sh push` runs.
       class Pull < Subcommand
         summary "Prints the rows that a `sh push` sends, and ends as its command did."
         usage "sh pull ENDPOINT [options]"

@@ -2,14 +2,14 @@
 
 module Godwit
   module CLI
-    # Signals of a command that serves until a signal ends it.
+    # Receives the signals that end a command, such as a server.
     # @private
     module Signals
       module_function
 
-      # @yieldparam queue [Thread::Queue] that gets the name of each signal that comes
+      # @yieldparam queue [Thread::Queue] gets the name of each signal that arrives
       def queued(*names)
-        queue = Thread::Queue.new # a trap handler may push to it
+        queue = Thread::Queue.new # a trap block may push to a Thread::Queue
         before = names.to_h { |name| [name, trap(name) { queue << name }] }
         yield queue
       ensure
@@ -17,8 +17,8 @@ module Godwit
         queue&.close
       end
 
-      # Starts a thread that waits for a server, which ends by itself only after an error. The queue
-      # gets that error.
+      # Starts a thread that waits for a server's end. Before a signal comes, a server ends only
+      # after an error, and the queue gets that error.
       def watch(server, queue, operation, name)
         Thread.new do
           server.wait

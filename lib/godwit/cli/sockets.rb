@@ -9,12 +9,12 @@ require_relative "sockets/session"
 module Godwit
   module CLI
     # `godwit req`, `rep`, `pub` and so on: a socket in the shell. {TYPES} has the commands, {ONLY}
-    # the types that accept an option.
+    # the types that accept an option, for each option that not all types accept.
     module Sockets
       # The command of a socket type. {.for} makes a subclass for each type.
       class Command < Family::Subcommand
-        SHORT_LINGER = 0.2 # seconds that unsent messages may delay the end after a signal
-        EXIT_LINGER = -800 # ms that a closed socket may delay the end; the exit adds a second
+        SHORT_LINGER = 0.2 # seconds that unsent messages may delay the process's end after a signal
+        EXIT_LINGER = -800 # ms; the exit adds 1,000 ms: unsent messages may delay it by 200
         private_constant :SHORT_LINGER, :EXIT_LINGER
 
         class << self
@@ -106,7 +106,7 @@ module Godwit
 
         def only(option) = (yield if type.accepts?(option))
 
-        # The error for an option of other types names those types.
+        # If another type accepts the option, the error names the types that do.
         def parse(arguments)
           super
         rescue OptionParser::InvalidOption => error
@@ -140,7 +140,7 @@ module Godwit
           socket ? close(socket) : context&.close
         end
 
-        # After an orderly end the socket is closed already.
+        # After a flush the socket is closed already.
         def close(socket)
           socket.linger = SHORT_LINGER unless socket.closed?
           socket.close
@@ -167,7 +167,7 @@ module Godwit
           raise UsageError, "--file: #{error.message}"
         end
 
-        # --data is sent again and again where --count counts messages sent, or at a pace.
+        # --data is repeated for a REP, at a pace, or if --count counts what the command sends.
         def data(form)
           again = type.name == :rep || pause || (options[:count] && type.work != :converse)
           Input.new(form, texts: options[:data], again: again)
@@ -183,7 +183,7 @@ module Godwit
           }.compact, **security(context))
         end
 
-        # A socket is CURVE's server or client on all its endpoints.
+        # A socket is a CURVE server or a CURVE client, on all its endpoints.
         def security(context)
           endpoints = [*options[:bind], *options[:connect]]
           server = options[:bind] && !(options[:connect] && options[:server_key])
@@ -198,7 +198,7 @@ module Godwit
           options[:connect]&.each { |endpoint| socket.connect(endpoint) }
         end
 
-        # @return [Boolean] whether the user learns that there is no peer
+        # @return [Boolean] whether a notice is printed when the socket has no peer
         def announces? = options[:connect] || type.sends_first? || options[:wait_peers]
 
         def settings

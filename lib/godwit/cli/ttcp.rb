@@ -2,7 +2,7 @@
 
 module Godwit
   module CLI
-    # `godwit ttcp`: C ttcp in Ruby. A link named `ttcp` to the executable runs it, too.
+    # `godwit ttcp`: C ttcp in Ruby. A link to the executable with the name `ttcp` runs it, too.
     class Ttcp < Command
       summary "Measures the throughput of TCP, UDP or ZeroMQ between two hosts, as C ttcp does."
       usage "ttcp -t [options] HOST [< input]\n       godwit ttcp -r [options] [> output]"
@@ -13,13 +13,13 @@ module Godwit
       ALIGN = 16_384 # bytes, C ttcp's default
       PORTS = 1..65_535
       MOST = 0x7fff_ffff # the largest int of C
-      # Keywords of the library by option, for both directions and for each.
+      # Options, each with its keyword of the library: of both directions, of -t and of -r.
       KEYWORDS = {l: :length, p: :port, u: :udp, b: :socket_buffer, d: :debug, zmq: :zmq}.freeze
       TRANSMIT = {n: :count, D: :nodelay}.freeze
       RECEIVE = {B: :full_blocks, T: :touch}.freeze
       private_constant :ALIGN, :PORTS, :MOST, :KEYWORDS, :TRANSMIT, :RECEIVE
 
-      # @param wrong [Integer] status of a wrong command line
+      # @param wrong [Integer] exit status for a wrong command line
       def initialize(wrong: EXIT[:usage])
         @wrong = wrong
         super()

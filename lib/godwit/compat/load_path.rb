@@ -4,15 +4,15 @@ module Godwit
   # The compatibility layers run programs that were written for rbczmq or ffi-rzmq, unchanged.
   # @private
   module Compat
-    # A layer's folder goes in front of the load path, so that `require "zmq"` finds it there.
-    # Both layers define module ZMQ: a process can load one of them.
+    # Puts a layer's folder in front of the load path, so that `require "zmq"` loads the layer. Both
+    # layers define module ZMQ, so a process can load only one of them.
     # @private
     module LoadPath
       FOLDERS = File.expand_path("load_path", __dir__)
 
       class << self
         # Adds the folder of a layer. A second call does nothing.
-        # @raise [LoadError] when the other layer or such a gem is loaded
+        # @raise [LoadError] when the other layer, or the gem that this layer replaces, is loaded
         def add(layer, constant)
           refuse_other_layer(layer)
           folder = File.join(FOLDERS, layer.to_s)

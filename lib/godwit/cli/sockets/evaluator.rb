@@ -3,7 +3,7 @@
 module Godwit
   module CLI
     module Sockets
-      # The Ruby code of `--eval`, in which m has a message's frames. Its value is the new frames.
+      # The Ruby code of `--eval`: m has a message's frames, and the code's value is the new frames.
       class Evaluator
         def initialize(code)
           require "json"
@@ -15,7 +15,7 @@ module Godwit
           raise UsageError, "--eval is no Ruby: #{error.message.lines.first.chomp}"
         end
 
-        # @return [Array<String>, nil] nil: this message is skipped
+        # @return [Array<String>, nil] nil: the message is skipped
         def call(frames)
           value = @function.call(frames.map { |frame| utf8(frame) })
           return if value.nil?

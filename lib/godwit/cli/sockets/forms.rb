@@ -5,11 +5,11 @@ require_relative "../../printable"
 module Godwit
   module CLI
     module Sockets
-      # How messages are written as text. A form's terminator ends each message of the input.
-      # `decode` makes an Array of frames from a message's text, `encode` the text of frames.
+      # The forms of messages in text. A form's terminator ends each message of the input. `decode`
+      # makes an Array of frames from a message's text, `encode` makes the text from frames.
       module Forms
-        # A line a message, a tab between frames. With `--null` a NUL ends a message, as with
-        # `find -print0`. In a terminal control characters are escaped.
+        # One message per line, a tab between two frames. With `--null` a NUL ends a message, as
+        # with `find -print0`. In a terminal control characters are escaped.
         class Text
           attr_reader :terminator
 
@@ -36,7 +36,7 @@ module Godwit
           end
         end
 
-        # Frames in hexadecimal digits, a tab between them.
+        # Each frame in hexadecimal digits, a tab between two frames.
         class Hex < Text
           def decode(text)
             super.map do |frame|
@@ -51,7 +51,7 @@ module Godwit
           def shown(frame) = frame.unpack1("H*")
         end
 
-        # A JSON array a line. A frame that is not UTF-8 is an object with the name base64.
+        # One JSON array per line. A frame that is not UTF-8 becomes an object: {"base64": "..."}.
         class JSONArray
           def initialize
             require "json"

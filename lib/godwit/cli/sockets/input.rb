@@ -3,10 +3,10 @@
 module Godwit
   module CLI
     module Sockets
-      # The messages that a command sends, as Arrays of frames: those of `--data`, or those that a
-      # stream contains.
+      # The messages that a command sends, as Arrays of frames: from the texts of `--data`, or from
+      # a stream.
       class Input
-        # Reads the stream when there are no texts. With `again` the texts are repeated.
+        # Without texts the stream is read. With `again` the texts are repeated without end.
         def initialize(form, texts: nil, stream: nil, again: false)
           @form = form
           @stream = stream
@@ -16,7 +16,7 @@ module Godwit
           @messages = again ? messages.cycle : messages.each
         end
 
-        # @return [Array<String>, nil] nil at the end
+        # @return [Array<String>, nil] the next message; nil at the end of the input
         def next
           return @messages.next if @messages
           ending = @form.terminator

@@ -7,17 +7,17 @@ module Godwit
   module CLI
     module Sockets
       # Moves messages between a socket, an input and an IO, until the input ends, a count or a time
-      # is reached, or a signal comes. Threads do the work; the main thread waits for the end.
+      # is reached, or a signal comes. Threads do the work; the main thread waits for them.
       class Session
-        GRACE = 0.5 # seconds that a signal leaves for printing what was received
-        LINGER = 5 # seconds that the last messages may take if the session also receives
-        BATCH = 256 # messages that a thread moves at once
+        GRACE = 0.5 # seconds for printing the messages that were received before a signal
+        LINGER = 5 # seconds that unsent messages may delay the end if the socket also receives
+        BATCH = 256 # most messages that a thread receives at once
 
-        # An error that ends the waits of a thread.
+        # Raised in a thread to end its wait.
         class Stop < StandardError; end
 
-        # The socket is the only one of its context. Without an input the session sends no messages
-        # of its own. The settings are evaluate, echo, count, timeout, pause, wait_peers.
+        # The socket is the only one of its context. Without an input the session sends only
+        # replies. The settings are evaluate, echo, count, timeout, pause, wait_peers.
         def initialize(type, socket, notice, input, io, form, settings)
           @type = type
           @socket = socket
@@ -25,7 +25,7 @@ module Godwit
           @input = input
           @io = io
           @form = form
-          # Ruby's buffer would delay the process's exit while a pipe is blocked.
+          # Ruby's buffer would delay the exit while the pipe of the output is full.
           io.sync = true
           io.binmode
           @evaluate, @echo, @remaining, @timeout, @pause, @peers =
@@ -47,7 +47,7 @@ module Godwit
 
         private
 
-        # The thread reports that the reader of a pipe has closed it. JRuby cannot wait for that.
+        # The thread reports when the output's reader has closed the pipe. JRuby has no such wait.
         def watch_output(events)
           return if RUBY_ENGINE == "jruby" || !@io.respond_to?(:stat) || !@io.stat.pipe?
           Thread.new do
@@ -56,8 +56,8 @@ module Godwit
           end
         end
 
-        # A thread has its creator's mask from its first line on, so that no Stop comes too early.
-        # @param side [Boolean] whether the session goes on after this work
+        # A new thread has its creator's mask, so no Stop interrupts it outside of {#waiting}.
+        # @param side [Boolean] whether the session continues when this worker ends
         def worker(events, side: false)
           Thread.handle_interrupt(Stop => :never) do
             Thread.new do
@@ -73,7 +73,7 @@ module Godwit
           end
         end
 
-        # Only within this block does a Stop interrupt a thread.
+        # A Stop interrupts a thread only within this block.
         def waiting(&block) = Thread.handle_interrupt(Stop => :on_blocking, &block)
 
         def finish(outcome, workers)
@@ -83,7 +83,7 @@ module Godwit
           {"INT" => EXIT[:interrupted], :timed_out => EXIT[:timed_out], :done => EXIT[:ok]}[outcome]
         end
 
-        # A thread that a full pipe or the user's Ruby code blocks ends with the process.
+        # A thread that a full pipe or the user's Ruby code blocks ends only at the process's exit.
         def stop(workers)
           @end = Timeout.now + GRACE
           @stopping = true
@@ -91,8 +91,8 @@ module Godwit
           workers.each { |worker| worker.join(Timeout.until(@end)) }
         end
 
-        # Waits until libzmq has sent all messages. The peer of a socket that also receives may have
-        # departed, so that wait has a limit.
+        # Waits until libzmq has sent all messages. If the socket also receives, its peer may have
+        # departed, so the wait has a limit.
         def flush
           @socket.close
           closing = Worker.new { @socket.context.close }
@@ -101,7 +101,7 @@ module Godwit
 
         def send_all
           send_input { |frames| (found = evaluated(frames)) && deliver(found) }
-          # After the socket's close libzmq does not report that a peer is absent.
+          # A closed socket gives no notice of an absent peer, so this wait precedes the close.
           waiting { @notice.wait(1) } if @type.name == :push
         end
 
@@ -149,12 +149,12 @@ module Godwit
           end
         end
 
-        # Prints messages in one write.
+        # Prints the messages with one write.
         def print(messages)
           @io.write(messages.map { |frames| @form.encode(frames).b }.join) if messages.any?
         end
 
-        # Yields the messages that are there, after a wait for one. After a signal it does not wait.
+        # Waits for a message, and yields all that are there. After a signal nothing is waited for.
         def each_batch(size = BATCH)
           until done?
             most = [size, @remaining].compact.min
@@ -172,7 +172,7 @@ module Godwit
           @socket.recv_many(most, timeout: 0, exception: false) if Timeout.now < @end
         end
 
-        # @yieldreturn [Object] nil: the message does not count
+        # @yieldreturn [Object] nil: the message was not sent and is not counted
         def send_input
           wait_for_peers if @peers
           due = Timeout.now
@@ -189,14 +189,14 @@ module Godwit
           waiting { @notice.wait(@peers) }
         end
 
-        # A ROUTER refuses an id that no peer has.
+        # A ROUTER raises an error for an id that no peer has.
         def deliver(frames)
           waiting { @socket.send(frames) }
         rescue UnreachableError
           warn "godwit: no peer has the id #{frames.first.dump}"
         end
 
-        # A REQ's messages have an empty frame behind the id.
+        # A message from a REQ has an empty frame behind the routing id.
         def deliver_to_sender(frames)
           envelope = frames.first((frames[1] == "") ? 2 : 1)
           answer = @evaluate.call(frames.drop(envelope.size))

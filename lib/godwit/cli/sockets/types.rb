@@ -3,18 +3,18 @@
 module Godwit
   module CLI
     module Sockets
-      # A command: its name, which is the socket's type; what it does with messages (a method of
-      # {Session}); what --count counts; its summary.
+      # A command: its name, which is the socket's type; the method of {Session} that does its work;
+      # what --count counts; its summary.
       Type = Struct.new(:name, :work, :counts, :summary) do
         # @param option [Symbol] such as :echo
         def accepts?(option) = !ONLY.key?(option) || ONLY[option].include?(name)
-        # @return [Boolean] whether it has an input
+        # @return [Boolean] whether the command has an input
         def sends? = accepts?(:data)
-        # @return [Boolean] whether it waits for a peer before it sends, also when it binds
+        # @return [Boolean] whether the command waits for a peer before it sends, also when it binds
         def sends_first? = %i[send_all request_all].include?(work)
       end
 
-      # The types, in the order of the help.
+      # The commands by name, in the order of the help.
       TYPES = [
         Type.new(:req, :request_all, "exchanges", "Sends requests, and prints their replies."),
         Type.new(:rep, :reply_all, "exchanges", "Answers requests, and prints them."),
@@ -31,14 +31,14 @@ module Godwit
       ].to_h { |type| [type.name.to_s, type.freeze] }.freeze
 
       senders = %i[req rep pub push pair dealer router]
-      # The options that only some types accept. All types accept the other options.
+      # Each option that only some types accept, with these types. All types accept the others.
       ONLY = {
         subscribe: %i[sub], data: senders, file: senders, interval: senders - %i[rep],
         rate: senders - %i[rep], echo: %i[rep pair dealer router],
         wait_peers: senders - %i[rep], identity: %i[req rep dealer router]
       }.freeze
 
-      # The short forms of the options in {ONLY}.
+      # The short names of options in {ONLY}.
       SHORT = {"-s" => :subscribe, "-D" => :data, "-F" => :file}.freeze
     end
   end

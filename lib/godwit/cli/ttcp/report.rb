@@ -3,9 +3,9 @@
 module Godwit
   module CLI
     class Ttcp
-      # The lines of C ttcp.
+      # Makes the lines that C ttcp prints.
       class Report
-        # The units of -f: name and bytes.
+        # The units of -f: name, and bytes of one unit.
         RATES = {
           "k" => ["Kbit", 1 << 7], "m" => ["Mbit", 1 << 17], "g" => ["Gbit", 1 << 27],
           "K" => ["KB", 1 << 10], "M" => ["MB", 1 << 20], "G" => ["GB", 1 << 30]
@@ -42,7 +42,7 @@ module Godwit
           format("%d I/O calls, msec/call = %.2f, calls/sec = %.2f", count, each, count / seconds)
         end
 
-        # Linux counts no shared text and no data: C ttcp prints 0 for both, too.
+        # Linux does not count shared text and data, so C ttcp also prints 0 for both.
         def usage(used, seconds)
           hundredths = [(seconds * 100).to_i, 1].max
           format("%suser %ssys %sreal %d%% 0i+0d %dmaxrss %d+%dpf %d+%dcsw", tenths(used.user),
@@ -51,7 +51,7 @@ module Godwit
             used.involuntary_switches)
         end
 
-        # Cuts the seconds, as C ttcp does, and does not round them.
+        # Cuts the seconds off after one decimal, as C ttcp does.
         def tenths(seconds) = format("%d.%d", *(seconds * 10).to_i.divmod(10))
 
         def clock(seconds)

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# The numbers of libzmq, and this system's errnos.
+# libzmq's numbers, and this system's errnos.
 module ZMQ
   HAUSNUMERO = 156_384_712
 
@@ -11,7 +11,7 @@ module ZMQ
     XPUB_VERBOSE_UNSUBSCRIBE: 78, EFSM: HAUSNUMERO + 51, ENOCOMPATPROTO: HAUSNUMERO + 52,
     ETERM: HAUSNUMERO + 53, EMTHREAD: HAUSNUMERO + 54
   }
-  # libzmq numbers these in this order from 1 on, for systems that lack them.
+  # On a system without these errnos, libzmq numbers them in this order from HAUSNUMERO + 1 on.
   %i[
     ENOTSUP EPROTONOSUPPORT ENOBUFS ENETDOWN EADDRINUSE EADDRNOTAVAIL ECONNREFUSED EINPROGRESS
     ENOTSOCK EMSGSIZE EAFNOSUPPORT ENETUNREACH ECONNABORTED ECONNRESET ENOTCONN ETIMEDOUT
@@ -43,11 +43,11 @@ module ZMQ
     end
   end
   ids.transform_values! { |options| options.map(&:id).uniq.sort.freeze }
-  # Options that are an int.
+  # Options whose value is an int.
   IntegerSocketOptions = ids[:integer]
-  # Options of 64 bits, and RCVMORE, which had 64 bits in libzmq 2.
+  # Options whose value has 64 bits, and RCVMORE, which had 64 bits in libzmq 2.
   LongLongSocketOptions = ids[:long_long]
-  # Options that are bytes.
+  # Options whose value is a String of bytes.
   StringSocketOptions = ids[:string]
   SocketOptions = ids.values.flatten.sort.freeze
 end

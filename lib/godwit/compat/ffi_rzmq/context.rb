@@ -1,23 +1,23 @@
 # frozen_string_literal: true
 
 module ZMQ
-  # Makes sockets and ends them. They start with a linger without end, as in libzmq; the end of the
-  # process waits {EXIT_LINGER} and a second more at most.
+  # Makes sockets and ends them. As in libzmq, a new socket has an infinite linger; but the end of
+  # the process waits at most {EXIT_LINGER} and one second for unsent messages.
   class Context
-    # Milliseconds that messages get at the end of the process when linger is without end.
+    # Milliseconds that the end of the process waits for unsent messages of an infinite linger.
     EXIT_LINGER = 5000
     # Seconds that {#terminate} waits for other threads to close their sockets.
     PATIENCE = 5
-    # Seconds between two checks of those sockets.
+    # Seconds between two checks whether those threads have closed their sockets.
     POLL_INTERVAL = 0.01
     private_constant :POLL_INTERVAL
 
-    # @return [Handle, nil] stands in for libzmq's context; nil once it is terminated
+    # @return [Handle, nil] represents libzmq's context; nil once the context is terminated
     attr_reader :context
     alias_method :pointer, :context
     attr_reader :io_threads, :max_sockets
 
-    # @return [Context, nil] nil where {#initialize} raises
+    # @return [Context, nil] nil if {#initialize} raises
     def self.create(opts = {})
       new(opts)
     rescue ContextError
@@ -39,13 +39,13 @@ module ZMQ
       raise ContextError.new("zmq_ctx_set", -1, errno, error.message), cause: error
     end
 
-    # Ends all calls on its sockets, now and later: they return -1, with ETERM. Waits at most
-    # {PATIENCE} until other threads have closed the sockets that they used last, and closes the
-    # others. Then waits until all messages are sent, at most for the sockets' linger.
+    # Ends all calls on the context's sockets, now and later: they return -1, with ETERM. Waits at
+    # most {PATIENCE} until other threads have closed the sockets that they used last, and closes
+    # the others. Then waits until all messages are sent, at most for the sockets' linger.
     def terminate
       godwit, @godwit = @godwit, nil
       @context = nil
-      return 0 if godwit.nil? || godwit.forked? # a forked child leaves the context to its parent
+      return 0 if godwit.nil? || godwit.forked? # only the parent process ends the context
       godwit.shutdown
       finish = Godwit::Timeout.now + PATIENCE
       sockets = open_sockets
@@ -54,7 +54,7 @@ module ZMQ
       0
     end
 
-    # @return [Socket, nil] nil where {Socket#initialize} raises
+    # @return [Socket, nil] nil if {Socket#initialize} raises
     def socket(type) = Socket.create(self, type)
 
     # @private -- and so are the methods below

@@ -2,12 +2,12 @@
 
 module ZMQ
   # Passes messages between two sockets. {.new} returns when the sockets' context is terminated or
-  # one of them is closed. `Thread#kill`, `Timeout` and Ctrl-C end it too. No other call may use the
-  # sockets meanwhile.
+  # one of the sockets is closed. `Thread#kill`, `Timeout` and Ctrl-C also end the call. During the
+  # call no other call may use the sockets.
   class Device
     attr_reader :device
 
-    # @return [Device, nil] nil where {#initialize} raises
+    # @return [Device, nil] nil if {#initialize} raises
     def self.create(frontend, backend, capture = nil)
       new(frontend, backend, capture)
     rescue ArgumentError

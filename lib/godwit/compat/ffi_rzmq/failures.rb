@@ -2,15 +2,15 @@
 
 module Godwit
   module Compat
-    # What ffi-rzmq's layer has beside `ZMQ` and `LibZMQ`.
+    # The ffi-rzmq layer's own modules, which ffi-rzmq does not have.
     module FFIRzmq
-      SOCKETS = WeakSet.new # all sockets that are in use
+      SOCKETS = WeakSet.new # all sockets that are open
 
-      # Each thread has its last errno, as in libc.
+      # Each thread has the errno of its last failure, as in libc.
       module Failures
         LAST = :godwit_ffi_rzmq_errno
 
-        # The words for libzmq's own errnos, one that libzmq words itself, and 0 (for JRuby).
+        # The texts of libzmq's own errnos, of EHOSTUNREACH as libzmq has it, and of 0 (for JRuby).
         WORDS = {
           0 => "Success", Errno::EHOSTUNREACH::Errno => "Host unreachable",
           156_384_763 => "Operation cannot be accomplished in current state",
@@ -39,8 +39,8 @@ module Godwit
         def words(errno) = WORDS[errno] || Errors.words(errno)
       end
 
-      # libzmq's monitor as programs know it: a PAIR that sends each event as two frames, the event
-      # (16 bits) with its value (32), and the endpoint.
+      # libzmq's monitor, as programs use it: a PAIR that sends each event as two frames. The first
+      # has the event (16 bits) and its value (32 bits), the second the endpoint.
       module Monitors
         module_function
 
@@ -67,7 +67,7 @@ module Godwit
             pair.send([[bit, event.value].pack("Sl"), event.endpoint]) if bit
           end
         rescue Godwit::Error
-          nil # the socket or its context has ended
+          nil # the socket is closed or its context is terminated
         ensure
           pair.close
         end

@@ -8,7 +8,7 @@ module ZMQ
     EMPTY = "".b.freeze
     private_constant :EMPTY
 
-    # @return [Message, nil] nil where {#initialize} raises
+    # @return [Message, nil] nil if {#initialize} raises
     def self.create(message = nil)
       new(message)
     rescue
@@ -21,10 +21,10 @@ module ZMQ
       Handle.owner_of(thing, Message)
     end
 
-    # @return [Integer] bytes of libzmq's zmq_msg_t
+    # @return [Integer] bytes of libzmq's struct zmq_msg_t
     def self.msg_size = 64
 
-    # @param message [String, nil] its bytes; nil: a message to receive into
+    # @param message [String, nil] the bytes of the frame; nil: the message is to receive a frame
     def initialize(message = nil)
       @content = EMPTY
       @more = false
@@ -32,7 +32,7 @@ module ZMQ
       copy_in_string(message) if message
     end
 
-    # @return [Integer, nil] 0; nil for nil
+    # @return [Integer, nil] 0; nil if `string` is nil
     def copy_in_string(string)
       copy_in_bytes(string, string.bytesize) if string
     end
@@ -48,16 +48,16 @@ module ZMQ
       0
     end
 
-    # @return [Handle, nil] stands in for libzmq's struct; nil once it is closed
+    # @return [Handle, nil] represents libzmq's struct; nil once the message is closed
     def address
       @address ||= Handle.new(self, object_id) unless @closed
     end
     alias_method :pointer, :address
-    # Takes a copy of another message's bytes.
+    # Replaces the bytes by a copy of another message's bytes.
     # @return [Integer] 0 or -1
     def copy(source) = take_from(source) { |other| other.content.dup }
 
-    # Takes the bytes of another message, which is empty afterwards.
+    # Replaces the bytes by those of another message, which is empty afterwards.
     def move(source)
       take_from(source) do |other|
         content = other.outgoing
@@ -68,8 +68,8 @@ module ZMQ
 
     def size = content.bytesize
 
-    # A copy of the bytes, made at the first call. It lives as long as this message, and what the
-    # program writes there is sent.
+    # A copy of the bytes, made at the first call. The copy lives as long as this message, and is
+    # sent in place of the bytes, with all that the program has written there.
     def data
       bytes = content
       @data ||= Godwit::Compat::FFIRzmq.memory(bytes.to_s)
@@ -91,7 +91,7 @@ module ZMQ
       0
     end
 
-    # @return [Integer] its value, or -1
+    # @return [Integer] the property's value, or -1
     def get(property)
       return Failures.set_errno(EFAULT) if @closed
       case property
@@ -104,7 +104,7 @@ module ZMQ
       end
     end
 
-    # @return [Boolean] whether it was received with more frames to follow
+    # @return [Boolean] whether the frame was received and further frames follow
     def more? = @more
     # libzmq has no property that can be set.
     def set(_property, _value) = Failures.set_errno(EINVAL)

@@ -1,8 +1,8 @@
 # frozen_string_literal: true
 
 module ZMQ
-  # Stands in for ffi-rzmq's pointer to a context, a socket or a message. Functions of the gem ffi
-  # take it as a pointer.
+  # Represents ffi-rzmq's pointer to a context, a socket or a message. Functions of the gem ffi
+  # accept a Handle as a pointer.
   class Handle
     attr_reader :owner, :address
 
@@ -11,7 +11,7 @@ module ZMQ
       @address = address
     end
 
-    # @return [Object, nil] the owner, if it is of this class
+    # @return [Object, nil] the thing, or the owner of a Handle, if it is a `klass`
     def self.owner_of(thing, klass)
       thing = thing.owner if thing.is_a?(Handle)
       thing if thing.is_a?(klass)
@@ -27,13 +27,13 @@ module ZMQ
   end
 
   # {Message#data} without the gem ffi: the methods of a pointer that programs need most. They raise
-  # IndexError outside of the bytes.
+  # IndexError for offsets outside of the bytes.
   class Bytes
     def initialize(bytes)
       @bytes = bytes.b
     end
 
-    # @param length [Integer, nil] nil: up to the first NUL
+    # @param length [Integer, nil] bytes; nil: up to the first NUL
     def read_string(length = nil) = length ? get_bytes(0, length) : @bytes[/\A[^\0]*/n]
     def read_bytes(length) = get_bytes(0, length)
 
@@ -42,7 +42,7 @@ module ZMQ
       @bytes.byteslice(offset, length)
     end
 
-    # @param string [String] replaces as many bytes
+    # @param string [String] written at the offset, over as many bytes as it has
     def put_bytes(offset, string)
       check(offset, string.bytesize)
       @bytes[offset, string.bytesize] = string.b
@@ -73,7 +73,7 @@ module Godwit
         raise ::ZMQ::NotSupportedError.new("pointer", -1, ::ZMQ::ENOTSUP, words), cause: nil
       end
 
-      # @return [FFI::Pointer, ZMQ::Bytes] to a copy
+      # @return [FFI::Pointer, ZMQ::Bytes] a pointer to a copy of the bytes
       def memory(bytes)
         ffi::MemoryPointer.new(:char, [bytes.bytesize, 1].max).put_bytes(0, bytes)
       rescue ::ZMQ::NotSupportedError

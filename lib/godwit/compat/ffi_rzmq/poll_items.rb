@@ -1,9 +1,9 @@
 # frozen_string_literal: true
 
 module ZMQ
-  # What a {Poller} watches: a {Socket}, an object whose method `socket` returns one or its pointer,
-  # an IO, the number of a descriptor, an object whose method `posix_fileno` returns one, or an
-  # object whose method `io` returns one of these.
+  # What a {Poller} waits for: a {Socket}, an object whose method `socket` returns a Socket or its
+  # pointer, an IO, the number of a descriptor, an object whose method `posix_fileno` returns such a
+  # number, or an object whose method `io` returns one of the last three.
   class PollItem
     attr_accessor :pollable, :events
     attr_reader :target, :io
@@ -26,14 +26,14 @@ module ZMQ
         thing = IO.for_fd(thing, autoclose: false) if thing.is_a?(Integer)
       end
       @io = IO.try_convert(thing)
-      @watched = thing # an SSLSocket buffers bytes that its IO no longer has
+      @watched = thing # an SSLSocket may have buffered bytes, which its IO does not show
       return self if @io
       raise TypeError, "a poller takes sockets, IOs and descriptors, not #{pollable.inspect}"
     end
 
     def socket = @target&.socket
     def fd = @io&.fileno
-    # @return [Boolean] as found by the last poll
+    # @return [Boolean] the result of the last poll
     def readable? = @revents.anybits?(POLLIN)
     def writable? = @revents.anybits?(POLLOUT)
 
@@ -44,7 +44,7 @@ module ZMQ
 
     def godwit = @target ? @target.godwit : @watched
 
-    # @return [Integer] the events that can happen at all
+    # @return [Integer] the registered events that the socket's type can have
     def possible
       bits = @events & (POLLIN | POLLOUT)
       type = @target&.godwit&.type
@@ -53,7 +53,7 @@ module ZMQ
       bits
     end
 
-    # @return [Boolean] whether the socket holds frames of a partly received message
+    # @return [Boolean] whether the socket has unread frames of a partly received message
     def rest? = @target && @events.anybits?(POLLIN) && @target.rest?
 
     def inspect
@@ -62,7 +62,7 @@ module ZMQ
     alias_method :to_s, :inspect
   end
 
-  # The items of a {Poller}, by what was registered.
+  # The items of a {Poller}, each by the object that was registered.
   class PollItems
     include Enumerable
 

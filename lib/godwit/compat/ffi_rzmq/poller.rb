@@ -1,9 +1,9 @@
 # frozen_string_literal: true
 
 module ZMQ
-  # Waits for several sockets and IOs at once, in milliseconds. For one thread.
+  # Waits for several sockets and IOs at once; time-outs are milliseconds. For one thread.
   class Poller
-    # @return [Array<Object>] those registered that the last {#poll} found readable
+    # @return [Array<Object>] registered objects that were readable at the last {#poll}
     attr_reader :readables
     attr_reader :writables
 
@@ -14,7 +14,7 @@ module ZMQ
     end
 
     # @param timeout [Integer, Symbol] milliseconds; -1 or :blocking: without end
-    # @return [Integer] how many are ready; 0 at once when nothing is registered; -1 on failure
+    # @return [Integer] number of ready objects; 0 at once if none is registered; -1 on failure
     def poll(timeout = :blocking)
       return 0 if @items.empty?
       return Failures.set_errno(ENOTSOCK) if @items.any?(&:closed?)
@@ -23,14 +23,14 @@ module ZMQ
       milliseconds = 0 if @items.any?(&:rest?)
       update(wait(milliseconds.negative? ? nil : milliseconds / 1000.0))
     rescue Godwit::Error => error
-      target = @items.filter_map(&:target).first # a socket knows whether its context is terminated
+      target = @items.filter_map(&:target).first # a socket knows whether its context was terminated
       target ? target.record(error) : Failures.set_errno(Failures.errno_of(error))
     end
 
     def poll_nonblock = poll(0)
 
-    # @param events [Integer] of `POLLIN` and `POLLOUT`, added to those registered before
-    # @return [Integer, nil] all events registered for it; nil for no object or no event
+    # @param events [Integer] bits `POLLIN` and `POLLOUT`, added to the registered ones
+    # @return [Integer, nil] all registered events of the object; nil for no object or no event
     def register(pollable, events = POLLIN | POLLOUT)
       return if pollable.nil? || events.zero?
       item = @items[pollable] || (@items << PollItem.from_pollable(pollable))
@@ -39,7 +39,7 @@ module ZMQ
       item.events
     end
 
-    # @param events [Integer] to remove; without a remaining event the object is deleted
+    # @param events [Integer] events to remove; without a remaining event the object is removed
     def deregister(pollable, events)
       return unless pollable
       item = @items[pollable]
@@ -50,7 +50,7 @@ module ZMQ
       true
     end
 
-    # {#register} and {#deregister} for one event.
+    # The next methods are {#register} and {#deregister} for one event.
     def register_readable(pollable) = register(pollable, POLLIN)
     def register_writable(pollable) = register(pollable, POLLOUT)
     def deregister_readable(pollable) = deregister(pollable, POLLIN)
@@ -91,7 +91,7 @@ module ZMQ
       end
     end
 
-    # Called at the first poll after a change, since programs register several items first.
+    # Called at the first poll after a change: programs usually register several objects first.
     def build
       poller = Godwit::Poller.new
       @items.each do |item|

@@ -1,11 +1,11 @@
 # frozen_string_literal: true
 
 module ZMQ
-  # A socket: calls return 0 or more, or -1 and an errno ({Util.errno}).
+  # A socket. Its calls return 0 or more, or -1 and set an errno ({Util.errno}).
   #
-  # **Threads**: one thread at a time uses a socket, as in ffi-rzmq, since the frames of a message
-  # that was begun belong to the socket. Calls that wait end on `Thread#kill`, `Thread#raise`,
-  # `Timeout`, Ctrl-C, {#close} and {Context#terminate}.
+  # **Threads**: one thread at a time may use a socket, as in ffi-rzmq, since calls of the same
+  # thread send and receive the frames of a message. Calls that wait end on `Thread#kill`,
+  # `Thread#raise`, `Timeout`, Ctrl-C, {#close} and {Context#terminate}.
   class Socket
     RANGES = {
       int64: -(1 << 63)..(1 << 63) - 1, uint64: 0..(1 << 64) - 1, id32: 0..(1 << 32) - 1
@@ -14,31 +14,31 @@ module ZMQ
       Godwit::Options::SOCKET.each_value.uniq(&:id).to_h { |option| [option.id, option] }.freeze
     private_constant :RANGES, :BY_ID
 
-    # @return [Handle, nil] stands in for libzmq's socket; nil once it is closed
+    # @return [Handle, nil] represents libzmq's socket; nil once the socket is closed
     attr_reader :socket
     attr_reader :name
 
-    # @return [Socket, nil] nil where {#initialize} raises
+    # @return [Socket, nil] nil if {#initialize} raises
     def self.create(context, type, opts = {receiver_class: Message})
       new(context, type, opts)
     rescue ContextError
       nil
     end
 
-    # @param opts [Hash] `receiver_class:` what {#recvmsgs} and {#recv_multipart} make; default
-    #   {Message}
+    # @param opts [Hash] `receiver_class:` the class of the messages that {#recvmsgs} and
+    #   {#recv_multipart} make; default {Message}
     # @raise [ContextError] when the context is terminated or full, or there is no such type
     def initialize(context, type, opts = {receiver_class: Message})
       @context = Handle.owner_of(context, Context)
-      home = @context&.godwit # one read: another thread may terminate the context
+      home = @context&.godwit # read once: another thread may terminate the context
       unless home
         raise ContextError.new("zmq_socket", 0, ETERM, "there is no context, or it was terminated")
       end
       @receiver_class = opts[:receiver_class] || Message
       @name = SocketTypeNameMap[type]
       refused(EINVAL, "there is no socket type #{type.inspect}") unless @name
-      @held = [] # frames sent with SNDMORE
-      @rest = [] # frames received and not yet read
+      @held = [] # frames sent with SNDMORE, which the next send sends
+      @rest = [] # received frames that the program has not read yet
       @turn = {"REQ" => :send, "REP" => :receive}[@name]
       take_over(Godwit.const_get(@name).new(context: home))
       use
@@ -52,8 +52,8 @@ module ZMQ
     def unbind(address) = detach(:unbind, :disconnect, address)
     def disconnect(address) = detach(:disconnect, :unbind, address)
 
-    # Closes the socket, which goes on sending in the background for its linger. A second call does
-    # nothing.
+    # Closes the socket. libzmq sends its messages in the background, for at most the linger. A
+    # second call does nothing.
     def close
       godwit, @godwit = @godwit, nil
       @socket = nil
@@ -66,8 +66,8 @@ module ZMQ
     end
 
     # ---- options, by libzmq's numbers and in libzmq's units ----
-    # @param value [Integer, String] times are milliseconds
-    # @param length [Integer, nil] how many bytes of a String; nil: all
+    # @param value [Integer, String] in milliseconds for times
+    # @param length [Integer, nil] number of bytes of the String to use; nil: all
     def setsockopt(name, value, length = nil)
       return failed(ENOTSOCK) unless @godwit
       option = BY_ID[name]
@@ -84,7 +84,7 @@ module ZMQ
       record(error)
     end
 
-    # @param array [Array] its first element becomes the value: an Integer, a String, or true or
+    # @param array [Array] its first element is set to the value: an Integer, a String, or true or
     #   false (`RCVMORE`)
     def getsockopt(name, array)
       return failed(ENOTSOCK) unless @godwit
@@ -96,24 +96,24 @@ module ZMQ
       record(error)
     end
 
-    # @return [String, nil] a ROUTER at the other end knows the socket by this name; nil when the
-    #   socket is closed
+    # @return [String, nil] the routing id by which a ROUTER names this socket; nil when the socket
+    #   is closed
     def identity
       array = []
       getsockopt(IDENTITY, array)
       array.first
     end
 
-    # @param value [#to_s] 1 to 255 bytes, before it connects
+    # @param value [#to_s] 1 to 255 bytes; to set before the socket connects
     def identity=(value)
       setsockopt(IDENTITY, value.to_s)
     end
 
-    # ---- messages: each call returns the bytes of the last frame or -1, and takes DONTWAIT ----
+    # ---- messages: each call returns the bytes of the last frame or -1, and accepts DONTWAIT ----
 
-    # The socket stores a frame sent with `SNDMORE`, and sends it with the last one. As in libzmq,
-    # the first frame waits for a peer with room, or fails. A ROUTER without such a peer fails at
-    # the last frame.
+    # The socket stores a frame sent with `SNDMORE`, and sends it with the message's last frame. As
+    # in libzmq, the first frame waits for a peer with room in its queue, or fails. A ROUTER fails
+    # only at the last frame if there is no such peer.
     def send_string(string, flags = 0) = send_frame(string || "", flags)
 
     def send_strings(frames, flags = 0)
@@ -121,7 +121,7 @@ module ZMQ
       send_frames(frames.map { |frame| frame || "" }, flags)
     end
 
-    # Sends a message, which is empty afterwards. It keeps its bytes when the call fails.
+    # Sends a message, which is empty afterwards. If the call fails, the message keeps its bytes.
     def sendmsg(message, flags = 0)
       message = Message.of(message)
       return failed(EFAULT) if message.nil? || message.closed?
@@ -139,14 +139,14 @@ module ZMQ
       result
     end
 
-    # {#sendmsg}, then closes the message, also after a failure.
+    # Calls {#sendmsg}, then closes the message, also after a failure.
     def send_and_close(message, flags = 0)
       result = sendmsg(message, flags)
       message.close
       result
     end
 
-    # @param string [String] the next frame replaces its content, binary
+    # @param string [String] its content is replaced by the next frame, binary
     def recv_string(string, flags = 0)
       if string.frozen?
         raise FrozenError.new("recv_string: the String is frozen", receiver: string)
@@ -156,15 +156,15 @@ module ZMQ
       string.bytesize
     end
 
-    # Receives a message, or the rest of one that was begun.
-    # @param list [Array<String>] gets the frames, binary
+    # Receives a message; or, of a partly read message, the remaining frames.
+    # @param list [Array<String>] the frames are added here, binary
     def recv_strings(list, flags = 0)
       frames = all_frames(:_recv, flags) or return -1
       list.concat(frames.map(&:to_s))
       list.last.bytesize
     end
 
-    # @param message [Message] the next frame replaces its content, without a copy
+    # @param message [Message] its content is replaced by the next frame, without a copy
     def recvmsg(message, flags = 0)
       message = Message.of(message)
       return failed(EFAULT) if message.nil? || message.closed?
@@ -173,7 +173,7 @@ module ZMQ
       frame.bytesize
     end
 
-    # Receives a message, or the rest of one that was begun, without a copy.
+    # Receives a message, or the remaining frames of a partly read message, without a copy.
     def recvmsgs(list, flags = 0)
       frames = all_frames(:_recv_frame, flags) or return -1
       frames.each_with_index do |frame, index|
@@ -184,9 +184,9 @@ module ZMQ
       frames.last.bytesize
     end
 
-    # Receives a message with a routing envelope, as a ROUTER or DEALER gets it.
-    # @param list [Array<Message>] gets the frames after the first empty one
-    # @param routing_envelope [Array<Message>] gets the frames up to the first empty one
+    # Receives a message with a routing envelope, such as a ROUTER or DEALER receives.
+    # @param list [Array<Message>] the frames after the first empty frame are added here
+    # @param routing_envelope [Array<Message>] the frames up to the first empty frame are added here
     def recv_multipart(list, routing_envelope, flags = 0)
       frames = []
       result = recvmsgs(frames, flags)
@@ -197,17 +197,17 @@ module ZMQ
       result
     end
 
-    # @return [Boolean] whether the message that is being read has more frames
+    # @return [Boolean] whether the message that the program reads has more frames
     def more_parts? = rest?
 
-    # The layer's own methods:
+    # The methods below are Godwit's own.
 
-    # @return [Godwit::Socket, nil] nil once it is closed
+    # @return [Godwit::Socket, nil] nil once the socket is closed
     attr_reader :godwit
     attr_reader :context
-    # @return [Boolean] whether it holds frames of a partly received message
+    # @return [Boolean] whether the socket has unread frames of a partly read message
     def rest? = !@rest.empty?
-    # @return [Boolean] whether it is open, and another living thread used it last
+    # @return [Boolean] whether the socket is open and a living other thread used it last
     def used_elsewhere? = !@godwit.nil? && !@user.equal?(Thread.current) && @user.alive?
     # Remembers the thread that uses the socket.
     def use = @user = Thread.current
@@ -235,7 +235,7 @@ module ZMQ
       record(error)
     end
 
-    # libzmq's zmq_unbind ends a connection too, and zmq_disconnect a bind.
+    # In libzmq, zmq_unbind also ends a connection, and zmq_disconnect also ends a bind.
     def detach(how, other, address)
       return failed(ENOTSOCK) unless @godwit
       begin
@@ -248,11 +248,11 @@ module ZMQ
       record(error)
     end
 
-    # @return [Integer, nil] the backend's time-out: 0 does not wait
+    # @return [Integer, nil] time-out for the backend; 0: no wait; nil: the socket's own
     def timeout_of(flags) = flags.anybits?(DONTWAIT) ? 0 : nil
     def failed(errno) = Failures.set_errno(errno)
 
-    # In libzmq, the calls on a socket fail with ETERM once its context has ended.
+    # In libzmq, calls on a socket fail with ETERM after the end of its context.
     def errno_of(error)
       return ETERM if error.is_a?(Godwit::ClosedError) && @context.terminated?
       Failures.errno_of(error)
@@ -263,9 +263,9 @@ module ZMQ
       raise ContextError.new("zmq_socket", 0, errno, message)
     end
 
-    # @return [Integer, String, nil] nil when the option does not take the value
+    # @return [Integer, String, nil] the value for libzmq; nil: the option does not accept the value
     def raw_value(option, value, length)
-      # A Godwit::PUB is an XPUB of libzmq, which takes more options.
+      # A Godwit::PUB uses an XPUB of libzmq, which accepts more options than a PUB.
       return unless option.types.nil? || @name != "PUB" || option.for_type?(:PUB)
       if %i[bytes text key].include?(option.type)
         return unless value.is_a?(String)
@@ -275,7 +275,7 @@ module ZMQ
       end
     end
 
-    # libzmq 3 ignored a high-water mark set after the first bind or connect.
+    # libzmq 3 ignored a high-water mark that was set after the first bind or connect.
     def store(option, raw)
       @godwit.store(option, raw, raw)
     rescue Godwit::StateError
@@ -284,7 +284,7 @@ module ZMQ
       (@settings ||= []) << [option, raw]
     end
 
-    # libzmq does not conflate on an XPUB, so a conflating Godwit::PUB takes the socket's place.
+    # libzmq does not conflate on an XPUB, so a new Godwit::PUB that conflates replaces the socket.
     def conflate_publisher(option, raw)
       raise option.error("goes before the first bind or connect") if @godwit.endpoints.any?
       raise option.error("takes 0 or 1") unless [0, 1].include?(raw)
@@ -304,7 +304,7 @@ module ZMQ
       else
         raw = @godwit.__send__(:_get_option, option.id)
         case option.type
-        when :text then "#{raw}\0".b # ffi-rzmq returns libzmq's NUL too
+        when :text then "#{raw}\0".b # ffi-rzmq also returns the NUL behind libzmq's text
         when :key then Godwit::Z85.encode(raw)
         when :uint64 then [raw].pack("Q").unpack1("q")
         else raw
@@ -319,15 +319,15 @@ module ZMQ
 
     def send_frames(frames, flags) = transmit([*@held, *frames], frames.last, flags)
 
-    # The size of the last frame is read before the send, since a sent frame is gone.
+    # A sent frame has no size any more, so the last frame's size is read before the send.
     def transmit(message, last, flags)
       godwit = @godwit
       return failed(ENOTSOCK) unless godwit
       size = last.bytesize if last.is_a?(String) || last.is_a?(Godwit::Frame)
       @user = Thread.current
-      # The program must read the rest of the last message first.
+      # A REQ or REP cannot send while frames of the last received message are unread.
       return failed(EFSM) if @turn && !@rest.empty?
-      # On EAGAIN the held frames stay, and the program can send the last frame again.
+      # On EAGAIN the stored frames remain, so that the program can send the last frame again.
       return failed(EAGAIN) unless godwit.__send__(:_send, message, timeout_of(flags), nil)
       @held = [] unless @held.empty?
       @turn &&= :receive

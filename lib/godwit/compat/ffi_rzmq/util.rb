@@ -15,16 +15,16 @@ module ZMQ
     end
   end
 
-  # The error of a function that this libzmq, or Godwit's layer, lacks.
+  # Raised for a function that this libzmq, or Godwit's layer, does not have.
   class NotSupportedError < ZeroMQError; end
 
-  # A context failed, or a socket could not be made in one.
+  # Raised when a context fails, or cannot make a socket.
   class ContextError < ZeroMQError
     def einval? = error_code == EINVAL
     def eterm? = error_code == ETERM
   end
 
-  # A {Message} failed.
+  # Raised when a {Message} fails.
   class MessageError < ZeroMQError
     def enomem? = error_code == ENOMEM
   end
@@ -33,11 +33,11 @@ module ZMQ
   class Util
     class << self
       def resultcode_ok?(code) = code >= 0
-      # @return [Integer] errno of this thread's last failure; 0 before the first
+      # @return [Integer] errno of this thread's last failure; 0 before the first failure
       def errno = Failures.last
       def error_string = Failures.words(errno)
 
-      # @param source [String] the function of libzmq, such as "zmq_bind"
+      # @param source [String] the function of libzmq that returned `code`, such as "zmq_bind"
       def error_check(source, code)
         return true unless code == -1
         klass =
@@ -59,8 +59,8 @@ module ZMQ
       end
 
       # Binds a socket to a free port between 10,000 and 65,533.
-      # @param socket [Socket, nil] nil: a subclass's method `socket` returns it
-      # @return [Integer, nil] the port; nil when none was free
+      # @param socket [Socket, nil] nil: the method `socket` of a subclass returns the socket
+      # @return [Integer, nil] the port; nil if no free port was found
       def bind_to_random_tcp_port(host = "127.0.0.1", max_tries = 500, socket: nil)
         socket ||= respond_to?(:socket) && self.socket
         raise ArgumentError, "bind_to_random_tcp_port: which socket? (give socket:)" unless socket

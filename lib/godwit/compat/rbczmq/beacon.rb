@@ -4,7 +4,7 @@ module ZMQ
   # Announces a service on the local network, and receives the announcements of others.
   # Godwit::Beacon does the work.
   class Beacon
-    # @param port [Integer] UDP port, the same for all peers; 0: any free one, for tests on one host
+    # @param port [Integer] UDP port, the same for all peers; 0: a free port, for tests on one host
     def initialize(port)
       Arguments.type(port, Integer)
       @godwit = Failures.translated { Beacon.make(port) }
@@ -15,7 +15,7 @@ module ZMQ
 
     class << self
       # @private -- and so are the methods below
-      # Takes the first interface that broadcasts; where there is none, "*", as CZMQ does.
+      # Uses the first interface that can broadcast; if there is none, "*", as CZMQ does.
       def make(port)
         port = free_port if port.zero?
         Godwit::Beacon.new(port, noecho: false)
@@ -23,7 +23,7 @@ module ZMQ
         Godwit::Beacon.new(port, noecho: false, interface: "*")
       end
 
-      # The pipe's thread waits until the beacon is closed.
+      # The thread of {#pipe} ends when the beacon is closed.
       def finalizer(godwit)
         pid = Process.pid
         proc { godwit.close if Process.pid == pid }
@@ -40,7 +40,7 @@ module ZMQ
       end
     end
 
-    # @return [String] the address that it sends from; "" when no interface can broadcast
+    # @return [String] the address that the beacon sends from; "" if no interface can broadcast
     def hostname = with_error_translation { @godwit.hostname }
 
     def interval=(milliseconds)
@@ -49,7 +49,7 @@ module ZMQ
       nil
     end
 
-    # Excludes the beacon's own broadcasts from now on.
+    # From now on the beacon does not receive its own broadcasts.
     def noecho
       with_error_translation { @godwit.noecho = true }
       nil
@@ -61,14 +61,14 @@ module ZMQ
     # Ends {#publish}.
     def silence = call(:silence)
     # Receives the payloads that start with the prefix.
-    # @param prefix [String, nil] nil: all
+    # @param prefix [String, nil] nil: all payloads
     def subscribe(prefix) = call(:subscribe, prefix.nil? ? "" : prefix)
     def unsubscribe = call(:unsubscribe)
-    # Receives two frames for each broadcast: the sender's address and the payload. The pipe belongs
-    # to the thread of the first call.
+    # From this socket two frames can be received for each broadcast: the sender's address and the
+    # payload. Only the thread of the first call may use the socket.
     def pipe = with_error_translation { (@pipe ||= Pipe.new(@godwit)).socket }
 
-    # Ends the beacon and its pipe. A second call does nothing.
+    # Closes the beacon and its pipe. A second call does nothing.
     def destroy
       return if @destroyed
       @destroyed = true
@@ -91,11 +91,11 @@ module ZMQ
       Failures.translated(&block)
     end
 
-    # A thread copies what the beacon receives into a PAIR socket of a context that no script has.
+    # A thread copies what the beacon receives into a PAIR, in a context that scripts cannot reach.
     class Pipe
       ENDPOINT = "inproc://beacon"
 
-      # The thread must keep neither the Beacon nor its socket, so this method sees neither.
+      # This thread must not keep the Beacon or its socket alive, so it refers to neither.
       def self.forward(beacon, pair)
         Thread.new do
           beacon.each { |address, payload| pair.send([address, payload]) }
@@ -117,7 +117,7 @@ module ZMQ
         @forwarder = Pipe.forward(beacon, pair)
       end
 
-      # Ends the pipe. Any thread may call this method, once the beacon is closed.
+      # Closes the pipe. Any thread may call this method, once the beacon is closed.
       def destroy
         @context.destroy
         @forwarder.join

@@ -3,13 +3,13 @@
 module Godwit
   module Compat
     module Rbczmq
-      # The Godwit sockets under rbczmq's. The layer calls the backend's primitives: both count in
-      # milliseconds and raw integers, and keywords would cost a tenth of a small message.
+      # The Godwit sockets that rbczmq's sockets use. The layer calls the backend's private methods:
+      # both use milliseconds and raw integers, and keywords would slow small messages by a tenth.
       module CompatSocket
         PRIMITIVES = %i[_send _recv _wait _get_option _set_option _forked?].freeze
 
         # The extension has a fast path for the thread that owns a socket. Over FFI these methods
-        # return nil: the caller must take the slow path.
+        # return nil, and the caller uses the slow path.
         module OwnerThread
           def _send_on_owner_thread(_owner, _message) = nil
           def _recv_on_owner_thread(_owner, _rest) = nil
@@ -18,14 +18,14 @@ module Godwit
         native = defined?(Backend::IMPLEMENTATION::OwnerThread)
         owner_thread = native ? Backend::IMPLEMENTATION::OwnerThread : OwnerThread
 
-        # The classes of rbczmq's types, by libzmq's number.
+        # The Godwit class for each socket type of rbczmq, by libzmq's number of the type.
         CLASSES = Godwit::SOCKET_TYPES.first(12).to_h do |name, number|
           klass = Class.new(Godwit.const_get(name)) do
             include owner_thread
 
             public(*PRIMITIVES)
           end
-          # rbczmq's libzmq sent no empty message for a new connection.
+          # The libzmq of rbczmq delivered no empty message for a new connection.
           klass.const_set(:STARTS_WITH, (name == :STREAM) ? {stream_notify: false} : {})
           [number, const_set(name, klass)]
         end.freeze

@@ -1,13 +1,13 @@
 # frozen_string_literal: true
 
 module ZMQ
-  # The context of a process, which has one. It stays until it is destroyed.
+  # The only context of a process. It lives until it is destroyed.
   class Context
     @live = {}
     @lock = Mutex.new
 
     class << self
-      # rbczmq does not pass the argument on to initialize, and subclasses rely on that.
+      # rbczmq does not pass the argument on to `initialize`, and subclasses rely on that.
       def new(io_threads = nil)
         Arguments.type(io_threads, Integer) unless io_threads.nil?
         context = Context.register(allocate, caller_locations(1, 1).first)
@@ -33,12 +33,12 @@ module ZMQ
               "#{first.maker}"
           end
           context._open("#{caller&.path}:#{caller&.lineno}")
-          @live = {Process.pid => context} # this drops the parent process's context
+          @live = {Process.pid => context} # also drops the parent process's context
         end
         context
       end
 
-      # Forgets a context. The method takes no lock, since a trap handler may destroy a context.
+      # Removes a context from @live, without a lock, since a trap block may destroy a context.
       def forget(context)
         @live = {} if @live[Process.pid].equal?(context)
       end
@@ -46,7 +46,7 @@ module ZMQ
 
     attr_reader :maker, :lingering
 
-    # Sets the number of I/O threads, with an effect only before the first socket is made.
+    # Sets the number of I/O threads. It has an effect only before the first socket is made.
     def iothreads=(count)
       alive!
       Arguments.type(count, Integer)
@@ -54,8 +54,8 @@ module ZMQ
       Failures.translated { @godwit.io_threads = count }
     end
 
-    # @param milliseconds [Integer] linger of every socket from the moment that it is closed,
-    #   whatever its own linger is
+    # @param milliseconds [Integer] linger of every socket from its close on, in place of the
+    #   socket's own linger
     def linger=(milliseconds)
       alive!
       Arguments.type(milliseconds, Integer)
@@ -75,8 +75,8 @@ module ZMQ
     def bind(type, endpoint) = attached(type) { |socket| socket.bind(endpoint) }
     def connect(type, endpoint) = attached(type) { |socket| socket.connect(endpoint) }
 
-    # Closes every socket, also those of other threads, and waits until they have sent what their
-    # linger allows.
+    # Closes all sockets, also those of other threads, and waits for unsent messages, at most for
+    # the sockets' linger.
     def destroy
       alive!
       @destroyed = true
@@ -107,7 +107,7 @@ module ZMQ
     end
 
     def _open(maker)
-      @maker = maker # file and line of the script's call
+      @maker = maker # file and line of the script's call that made this context
       @pid = Process.pid
       @destroyed = false
       @lingering = nil

@@ -3,15 +3,14 @@
 module Godwit
   module Compat
     module Rbczmq
-      # Turns Godwit's errors into rbczmq's: Errno classes for what libzmq refused, ZMQ::Error for
-      # misuse.
+      # Turns Godwit's errors into rbczmq's: an Errno class if libzmq failed, ZMQ::Error for misuse.
       module Failures
         FOLDER = __dir__
         MISUSE = [
           StateError, ForkedError, ClosedError, BusyError, GoneError, NoIOThreadError,
           UnsupportedError, PollerError, ArgumentValueError
         ].freeze
-        # Old scripts match rbczmq's words.
+        # Old scripts check for this text of rbczmq.
         REP_OUT_OF_TURN =
           "REP sockets allows only an alternating sequence of receive and subsequent send calls. " \
           "Please assert that you're not sending / receiving out of band data when using the " \
@@ -19,7 +18,7 @@ module Godwit
 
         module_function
 
-        # Calls the block, and raises rbczmq's error for Godwit's.
+        # Calls the block, and turns an error of Godwit into rbczmq's error.
         def translated(socket = nil)
           yield
         rescue Error => error
@@ -34,15 +33,15 @@ module Godwit
           refuse(error.errno || Errno::EINVAL::Errno, error.message, error)
         end
 
-        # Raises an Errno, and prints the script's line as rbczmq does.
+        # Raises an Errno, and prints the script's file and line as rbczmq does.
         def refuse(number, message, cause = nil)
           self.errno = number
           $stdout.puts "Sys error location: #{location}"
           raise system_error(number, message), cause: cause
         end
 
-        # Does not call SystemCallError.new(message, number): that returns an object of the Errno
-        # class, whose cause Ruby 3.1 may mix up with a Thread::Backtrace.
+        # SystemCallError.new(message, number) is not called: it returns an object of the Errno
+        # class, whose cause Ruby 3.1 may confuse with a Thread::Backtrace.
         def system_error(number, message)
           klass = SystemCallError.new(nil, number).class
           klass.equal?(SystemCallError) ? klass.new(message, number) : klass.new(message)
@@ -107,7 +106,7 @@ module Godwit
           raise ::TypeError, "wrong argument #{value.inspect} (expected true or false)"
         end
 
-        # Takes any object with to_str.
+        # Accepts any object that has to_str.
         def string(value) = String.try_convert(value) || type(value, String)
       end
     end

@@ -1,8 +1,8 @@
 # frozen_string_literal: true
 
 module ZMQ
-  # One frame of a message. It is gone once it was sent or destroyed. A frame in a Message belongs
-  # to the Message.
+  # One frame of a message. After a send or `destroy` the frame is gone: it has no bytes any more. A
+  # frame in a Message belongs to the Message.
   class Frame
     include Comparable
 
@@ -22,19 +22,19 @@ module ZMQ
       def of(data, more) = allocate._open(data, more)
     end
 
-    # @return [Message, nil] the message that the frame belongs to
+    # @return [Message, nil] the message that has the frame
     attr_accessor :message
     def size = @data&.bytesize
     def data = @data&.b
     alias_method :to_s, :data
     alias_method :to_str, :data
     def strhex = @data&.unpack1("H*")&.upcase
-    # @return [Boolean, nil] whether the message has more frames behind this one, which was received
+    # @return [Boolean, nil] whether more frames follow this received frame in its message
     def more? = @data && @more
     def gone? = @data.nil?
     def dup = Frame.of(bytes, @more)
     alias_method :clone, :dup
-    # Compares with the String up to its first NUL.
+    # Compares the frame's bytes with the String up to the String's first NUL.
     def data_equals?(string) = bytes == (Arguments.type(string, String).b[/\A[^\0]*/n] || "")
 
     def ==(other)
@@ -44,7 +44,7 @@ module ZMQ
     alias_method :eql?, :==
     def hash = @data.hash
 
-    # Compares sizes only.
+    # Compares only the sizes.
     def <=>(other)
       Arguments.type(other, Frame)
       bytes.bytesize <=> other.bytes.bytesize

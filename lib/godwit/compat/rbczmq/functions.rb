@@ -17,7 +17,7 @@ module ZMQ
   def context = Context.current
   def loop = ZMQ.instance_variable_get(:@loop) || ZMQ.instance_variable_set(:@loop, Loop.new)
 
-  # IO.select for sockets and IOs.
+  # Like IO.select, for sockets and IOs.
   # @param timeout [Integer, Float, nil] seconds; nil: does not wait
   # @return [Array(Array, Array, Array)] readable, writable, and an empty Array
   def select(read = [], write = [], _error = [], timeout = nil)
@@ -33,7 +33,7 @@ module ZMQ
   def resolver = @resolver ||= Resolv::DNS.new
   def interrupted? = ZMQ.instance_variable_get(:@interrupted)
 
-  # Ends the loops of this process.
+  # Ends all running loops of this process.
   def interrupted!
     ZMQ.instance_variable_set(:@interrupted, true)
     Loop.interrupt_all
@@ -41,7 +41,7 @@ module ZMQ
   end
 
   def version = Godwit.libzmq_version.split(".").map(&:to_i)
-  # @return [Array(Integer, Integer, Integer)] of rbczmq's CZMQ; Godwit loads none
+  # @return [Array(Integer, Integer, Integer)] version of the CZMQ that rbczmq had; Godwit has none
   def czmq_version = [2, 2, 0]
   def now = Process.clock_gettime(Process::CLOCK_REALTIME, :millisecond)
 
