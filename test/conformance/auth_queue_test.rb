@@ -28,7 +28,7 @@ class AuthQueueTest < Conformance::Case
     super
   end
 
-  # While the only worker is busy, sends requests of clients 1 and 2 at address `one`, 3 at `other`.
+  # While the only worker is busy, clients 1 and 2 at `one` and client 3 at `other` send requests.
   # @return [Array<String>] the names in the order in which their blocks began
   def order(one, other)
     ask("slow", address: "10.9.9.9")

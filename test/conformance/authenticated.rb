@@ -15,7 +15,7 @@ module Conformance
     # @return [Array<Thread>] threads with this name that started during the test
     def threads_named(name) = (Thread.list - @earlier).select { |thread| thread.name == name }
 
-    # @return [Godwit::Auth] of the test's context, closed at the test's end
+    # @return [Godwit::Auth] the Auth of the test's context, which the end of the test closes
     def auth(**options)
       @auth ||= watched(own(Godwit::Auth.new(context: context, timeout: PATIENCE, **options)))
     end

@@ -57,7 +57,7 @@ class LazySocketTest < Conformance::Case
     assert_raises(Godwit::ClosedError) { used.send("x") }
     assert_equal 1, @opened
 
-    # The block closes the lazy socket, which waits for the block's result.
+    # The block closes its own lazy socket before it returns the real socket.
     late = Godwit.socket { open_socket(:PUSH).tap { |one| (socket = one) && late.close } }
     assert_raises(Godwit::ClosedError) { late << "x" }
     assert_predicate socket, :closed?

@@ -49,7 +49,7 @@ class EdgeErrorsTest < EdgeCase
       "Edge.json('rack.input' => Edge::Input.new('[1, secret'))" => "Edge::BadRequest: "
     }
   }.freeze
-  # The app's code => the line of the log, when godwit_timeout ends the request before the code.
+  # The app's code, which takes longer than godwit_timeout => the line of the log.
   LATE = {
     "sleep(60)" => "Edge::TimeoutError: the request had no answer in time",
     "begin; sleep(60); rescue Edge::TimeoutError; raise ArgumentError, 'after the answer'; end" =>

@@ -94,7 +94,7 @@ class EdgeFeedTest < EdgeCase
       assert_raises(EdgeConnection::Cut) { ended(in_thread { one.rest }) }
     end
 
-    slow = connection("/slow").tap(&:head) # the feed drops it while its app waits for another event
+    slow = connection("/slow").tap(&:head) # dropped while its app waits for another event
     eventually { said["/slow"] == 1 }
     25.times { @pub << "a" }
     first = in_thread { @server.get("/first").body }

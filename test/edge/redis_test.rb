@@ -182,6 +182,6 @@ class EdgeRedisTest < EdgeCase
     store.freeze_process
     both = ask("Edge.join(*[0, 0.1].map { |s| -> { sleep s; outcome { $slow.get('x') } } })")
     assert_match(/Edge::TimeoutError: Redis at 127.0.0.1:#{store.port}: no answer in time/, both[0])
-    assert_match(/Edge::ConnectionError: /, both[1]) # precedes this command's time-out
+    assert_match(/Edge::ConnectionError: /, both[1]) # raised before this command's time-out
   end
 end

@@ -213,7 +213,7 @@ class EdgeStreamsTest < EdgeCase
     end
     refute_match(/\[error\]/, @server.log)
 
-    late = connection("/late", port: brief) # godwit_timeout ends with the headers
+    late = connection("/late", port: brief) # godwit_timeout limits the time until the headers
     assert_equal "late", late.rest
     assert_match(%r{\AHTTP/1\.1 504 }, connection("/slow", port: brief).head)
     assert_match(%r{\AHTTP/1\.1 504 }, connection("/fetch?wait", port: brief).head)
@@ -262,7 +262,7 @@ class EdgeStreamsTest < EdgeCase
     wide.ask(1, "/pour")
     eventually { said["pour"] == 3 }
     assert_stops { said["poured"] }
-    wide.ask(3, "/said") # the unread /pour delays its headers
+    wide.ask(3, "/said") # the client's socket is full, so the headers wait
     eventually { @server.accesses.last.end_with?("/said") }
     wide.ask(5, "/wait")
     eventually { said["wait"] == 1 }

@@ -104,7 +104,7 @@ class EdgeWaitsTest < EdgeCase
     refute_match(/\[error\]/, @server.log)
   end
 
-  # The loop handles the reply and the disconnect in one iteration: the next wait is cancelled.
+  # nginx processes the reply and the disconnect in one iteration, so the next wait is cancelled.
   test "a client that leaves while its reply comes cancels the next wait" do
     store = redis
     evaluate("REDIS = Edge::Redis.new(timeout: 60)\n", env: {"REDIS_URL" => store.url})

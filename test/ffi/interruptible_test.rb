@@ -13,7 +13,7 @@ class FFIInterruptibleTest < Godwit::TestCase
   end
 
   # Waits until the thread is in a wait that an interrupt can end.
-  # @return [Array<String>] its Java stack
+  # @return [Array<String>] the thread's Java stack
   def stack(thread)
     eventually do
       ::JRuby

@@ -9,7 +9,7 @@ class GuideMajordomoTest < GuideCase
   FOREVER = 1_000_000
 
   test "each service answers its own requests" do
-    broker, endpoint = start_broker(heartbeat: 2) # s; no worker counts as departed
+    broker, endpoint = start_broker(heartbeat: 2) # seconds; long enough that no worker is dropped
     workers = {"square" => %w[A B], "reverse" => %w[C]}.flat_map do |service, names|
       names.map { |name| worker(endpoint, service, name, heartbeat: 2) }
     end

@@ -127,7 +127,7 @@ class LoggerKillTest < Godwit::TestCase
     @taken.each do |mark, taken|
       numbers = seen[mark]
       assert_equal (1..numbers.size).to_a, numbers, "#{mark}: each once, in order#{run}"
-      # the logger may have accepted one more record than the killed process wrote to its mark
+      # the logger may have accepted one record more than the killed process has noted in `mark`
       assert_includes [taken, taken + 1], numbers.size, "#{mark}: #{taken} were taken#{run}"
     end
     puts "#{lines.size} records#{run}" if ENV["GODWIT_LOGGER_KILL_SECONDS"]

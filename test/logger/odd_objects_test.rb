@@ -37,7 +37,7 @@ class LoggerOddObjectsTest < Godwit::TestCase
     ),
     "inspect that the security forbids" => raising(:inspect, error: SecurityError),
     "inspect that needs too much memory" => raising(:inspect, error: NoMemoryError),
-    # No real stack overflow: after it Ruby 3.1 may act as in a trap handler.
+    # The object raises the error: a real stack overflow may leave Ruby 3.1 in a trap's context.
     "inspect that needs too much stack" =>
       raising(:inspect, :to_s, :to_json, error: SystemStackError),
     "an Array of itself, as it says" => object { def to_ary = [self] },

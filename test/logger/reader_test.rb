@@ -336,7 +336,7 @@ class LoggerReaderTest < Godwit::TestCase
       batch = Array.new(100) { |i| frames(i + 1, writer: writer(0)) }
       loop { push.send_many(batch) }
     end
-    until_waiting(push) # its queue is full
+    until_waiting(push) # the PUSH's queue is full
     slow = Array.new(3) { push_to(one) }
     flooded = 0
     behind = []

@@ -4,7 +4,7 @@ require "test_helper"
 require_relative "made_records"
 require_relative "../process/forking"
 
-# Forks, signals and exits around a reader and a broadcaster.
+# Forks, signals and exits of processes that have a reader or a broadcaster.
 class LoggerReadingProcessTest < Godwit::TestCase
   include Godwit::TestSupport::Forking
   include MadeRecords

@@ -13,7 +13,7 @@ class LoggerRecordTest < Godwit::TestCase
   Levels = Godwit::Logger.const_get(:Levels)
   Topic = TOPIC
 
-  # @return [Godwit::Logger::Record] with the required fields, and these
+  # @return [Godwit::Logger::Record] with the required fields and `more`
   def parsed(topic: "INFO...", seq: 1, more: "}", text: "")
     Record.parse(
       [topic, %({"v":1,"writer":"#{WRITER}","seq":#{seq},"tseq":3,"t_ns":5#{more}), text]

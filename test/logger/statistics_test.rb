@@ -2,7 +2,7 @@
 
 require "test_helper"
 require "godwit/logger"
-require "godwit/logger/serving/statistics" # with the extension Godwit does not load it
+require "godwit/logger/serving/statistics" # Godwit with the extension does not
 require_relative "made_records"
 
 # The statistics of a broadcaster's messages. The same tests run with the class of the extension and

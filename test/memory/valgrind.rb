@@ -7,7 +7,7 @@ require "rexml/document"
 module Godwit
   module TestSupport
     # Runs test files under valgrind, on an extension with debug information, and returns the
-    # findings in Godwit's memory ("ours"). test/memory/README.md says which those are.
+    # findings in Godwit's memory ("ours"). test/memory/README.md defines these findings.
     class Valgrind
       ROOT = File.expand_path("../..", __dir__)
       WORK = File.join(ROOT, "tmp/memory")
@@ -67,7 +67,7 @@ module Godwit
         private
 
         # The stack of a fiber is mapped memory. Debian's Ruby does not tell valgrind how much of
-        # the stack is in use. A block that Godwit frees too soon is malloc's, and no stack.
+        # the stack is in use. A block that Godwit frees too soon is malloc's memory, not a stack.
         def of_a_stack? = address.to_s.match?(/anonymous segment|stack/)
 
         # Ruby does not free the memory of its own objects at exit, even if the extension created

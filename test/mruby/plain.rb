@@ -70,7 +70,7 @@ module Plain
     end
   end
 
-  # One run of a scenario. It closes the sockets that the scenario opened through it.
+  # One run of a scenario. The run closes the sockets that the scenario opened by its methods.
   class Run
     include Assertions
     include Helpers

@@ -2,7 +2,7 @@
 
 require_relative "support/mruby_case"
 
-# Waits in mruby. Programs replace Godwit::Wait.call by a method that suspends the fiber.
+# Waits in mruby. Programs replace Godwit::Wait.call with a method that suspends the fiber.
 class MRubyWaitsTest < MRubyCase
   # Runs fibers as tasks. A wait suspends its fiber until an event or the wait's time-out. mruby
   # cannot suspend a fiber within a C function, so each wait must be in Ruby code.

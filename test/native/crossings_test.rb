@@ -62,7 +62,7 @@ class CrossingsTest < Godwit::TestCase
   end
 
   # While a socket only sends, libzmq processes its commands once in a millisecond, and the
-  # descriptor stays readable. A waiter that did not make libzmq process them would loop.
+  # descriptor stays readable. A waiter that did not make libzmq process the commands would spin.
   test "a sender that waits for room tries few times for each message" do
     assert_done(<<~RUBY, deadline: 25, env: Godwit::TestSupport::Shim.windows)
       pull = Godwit::PULL.bind("inproc://a", context: context, recv_hwm: 1)

@@ -2,7 +2,7 @@
 
 require "test_helper"
 
-# A read of a socket's events begins to read a message. libzmq aborts when the socket then
+# A read of ZMQ_EVENTS lets libzmq begin to read a message. libzmq aborts when the socket then
 # disconnects from that message's peer.
 class DisconnectTest < Godwit::TestCase
   PAIRS = {ROUTER: :DEALER, REP: :REQ, SUB: :PUB, XSUB: :XPUB}.freeze

@@ -59,7 +59,7 @@ class EarlyInprocTest < Godwit::TestCase
 
   test "a main thread beside another leaves no descriptor of its waits" do
     queue = Thread::Queue.new
-    in_thread { queue.pop } # while another thread exists, the main thread waits by an IO
+    in_thread { queue.pop } # while another thread exists, the main thread waits on an IO
     req = open_socket(:REQ).connect(endpoint_for(:inproc))
     assert_raises(Godwit::TimeoutError) { req.request("given up", timeout: 0.001) }
     pull = open_socket(:PULL).bind(endpoint_for(:tcp))

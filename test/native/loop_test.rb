@@ -43,7 +43,7 @@ class NativeLoopTest < Godwit::TestCase
         again = [interrupted.call { loop.post {} }, interrupted.call { loop.after(0) {} }]
         eventually { loop.empty? }
         again << interrupted.call { loop.stop }
-        loop.stop unless loop.instance_variable_get(:@stopping) # it was interrupted early
+        loop.stop unless loop.instance_variable_get(:@stopping) # the interrupt preceded the stop
         assert_equal :stopped, running.value
         again.any?
       end

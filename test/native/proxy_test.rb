@@ -149,7 +149,7 @@ class NativeProxyTest < Godwit::TestCase
     proxy = pair(:ROUTER, :DEALER, front: {mandatory: true}, send_hwm: 1, recv_hwm: 1).start
     client = peer(:DEALER, proxy.frontend, recv_hwm: 1)
     worker = peer(:DEALER, proxy.backend, send_hwm: 1)
-    other = peer(:DEALER, proxy.frontend) # has room, so ZMQ_EVENTS always says writable
+    other = peer(:DEALER, proxy.frontend) # this peer has room, so ZMQ_EVENTS says writable
     other.send("hi")
     worker.recv(timeout: 5)
     client.send("hi")

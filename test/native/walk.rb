@@ -13,7 +13,7 @@ class Walk
   NUMBERS = [-1, 0, 1, 2, 10, 100, 1000, 65_536].freeze
   WORDS = ["", "a", "b", "topic", "127.0.0.1", "\0\1\2", "x" * 40, "lo"].freeze
   SECONDS = [nil, 0, 0.001, 0.01, 1].freeze
-  # Options that the walk leaves out: they could use another descriptor, or delay the process's end.
+  # Options left out: use_fd could name a descriptor in use, linger could delay the end.
   APART = %i[use_fd linger].freeze
   MESSAGES = [
     "", "x", "x" * 100, "x" * 100_000, %w[a b], ["", "body"], ["\0\0\0\0\1", "", "body"], ["a"] * 20

@@ -7,7 +7,7 @@ require "socket"
 require "zlib"
 
 module Godwit
-  # A server on 127.0.0.1 that gives gems as rubygems.org does, with a compact index.
+  # A server on 127.0.0.1 that serves gems as rubygems.org does, with a compact index.
   class GemIndex
     # Makes a gem in this folder.
     # @yieldparam spec [Gem::Specification]

@@ -6,7 +6,7 @@ require_relative "../docs/page"
 # Runs the commands of docs/install.md in a Debian.
 class InstallPageCommandsTest < PackageCase
   Debians = Godwit::TestSupport::Debians
-  # The page's name of a Debian => that Debian.
+  # Name that the page gives a Debian system => its Godwit::DebianRoot.
   ROOTS = {
     "bare Debian" => Debians::WITH_BUNDLER.fetch("bookworm"),
     "Debian with a compiler" => Debians::WITH_COMPILER

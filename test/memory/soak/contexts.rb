@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# Contexts that are opened, used and closed, or shut down. 3,000 in the long form.
+# Contexts that are opened, used and closed, or shut down. The long form opens 3,000.
 require_relative "soak"
 
 # Ended threads add no memory: libc retains their arenas and stacks for later threads.

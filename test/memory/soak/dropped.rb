@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 # 3,000 received frames of 1 MiB that the program does not close. The garbage collector must know
-# their size, and free them in time.
+# their size, and free them before they fill the memory.
 require_relative "soak"
 
 pull = Godwit::PULL.bind("tcp://127.0.0.1:*", recv_hwm: 1)

@@ -1,8 +1,8 @@
 # frozen_string_literal: true
 
 # Messages of 0 B to 1 MiB over tcp and inproc: copied and in place, singly and in batches, of one
-# frame and of several, as Strings, Frames and Messages. Some are closed, some tracked. Ten million
-# in the long form.
+# frame and of several, as Strings, Frames and Messages. The program closes some messages, and
+# tracks others with a Tracker. The long form sends ten million.
 require_relative "soak"
 
 SIZES = [

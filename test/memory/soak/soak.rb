@@ -80,7 +80,7 @@ module Soak
 
   def now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
 
-  # @return [Integer] rounds: the long form's, or the short form's when the program is called with
-  #   "short"
+  # @return [Integer] rounds: `short` if the program's argument is "short", else the number that is
+  #   the argument, or `long` without an argument
   def rounds(long:, short:) = (ARGV.first == "short") ? short : Integer(ARGV.first || long)
 end

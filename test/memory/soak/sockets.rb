@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
-# Sockets that are opened, used and closed: by the block form, by close, with a waiter, with
-# peers counted. 10,000 in the long form.
+# Sockets that are opened, used and closed: by the block form, by close, during a wait, with a
+# count of peers. The long form opens 10,000.
 require_relative "soak"
 
 context = Godwit::Context.new(linger: 0)

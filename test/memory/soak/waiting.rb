@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
-# Threads and fibers that wait, and get a message, time out, or are killed. 20,000 waits in the long
-# form.
+# Threads and fibers that wait, and get a message, time out, or are killed. The long form has 20,000
+# waits.
 require_relative "soak"
 require_relative "../../support/tiny_scheduler"
 

@@ -155,7 +155,7 @@ static void host_on_signal(int number) { interrupts++; }
 
 /* interrupt(ms) => the number of signals so far. Sets a timer: a signal each `ms`; 0: no signal */
 static mrb_value host_interrupt(mrb_state *mrb, mrb_value self) {
-    struct sigaction action = {.sa_handler = host_on_signal}; /* without SA_RESTART */
+    struct sigaction action = {.sa_handler = host_on_signal}; /* no SA_RESTART: signals end calls */
     mrb_int ms;
     mrb_get_args(mrb, "i", &ms);
     struct itimerval timer = {{0, ms * 1000}, {0, ms * 1000}};
