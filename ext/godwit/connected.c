@@ -18,7 +18,7 @@ int gw_drain_subscriptions(gw_socket_t *socket) {
     zmq_msg_close(&message);
     if (socket->subscriptions == before) return error;
     for (gw_waiter_t *waiter = socket->queue.first; waiter; waiter = waiter->next) {
-        if (waiter->events == 0) gw_waiter_wake(waiter); /* a thread in wait_connected */
+        if (waiter->events == 0) gw_waiter_wake(waiter); /* 0: it waits in wait_connected */
     }
     return error;
 }

@@ -1,5 +1,5 @@
 /* Godwit::Context: the Ruby object over a native context (native_context.c). Any Ractor may call
- * these functions, so what they share is atomic; each needs the GVL of its Ractor. */
+ * these functions, so their shared data is atomic; each needs the GVL of its Ractor. */
 #include "socket.h"
 
 typedef struct {
@@ -62,7 +62,7 @@ static VALUE context_open(VALUE self) {
 static VALUE context_get(VALUE self, VALUE id) {
     gw_context_t *native = gw_context_open(self, "get");
     if (NUM2INT(id) == ZMQ_MAX_SOCKETS) return INT2NUM(atomic_load(&native->max_sockets));
-    errno = 0; /* an option may have the value -1 */
+    errno = 0; /* an option may have the value -1, so errno tells an error */
     int value = zmq_ctx_get(native->zmq, NUM2INT(id));
     if (value < 0 && errno) gw_raise(errno, "get", self, Qnil);
     return INT2NUM(value);
@@ -154,8 +154,8 @@ static VALUE context_closed_p(VALUE self) {
 
 static VALUE context_own_p(VALUE self) { return RBOOL(!context_forked(context_of(self))); }
 
-/* The default context, shared by all Ractors. It is swapped without a lock, since a trap handler
- * cannot lock a Mutex. */
+/* The default context, shared by all Ractors. A compare-and-swap replaces it without a lock, since
+ * a trap handler cannot lock a Mutex. */
 static _Atomic(VALUE) default_context = Qnil;
 
 static bool context_usable(VALUE self) {

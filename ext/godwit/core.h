@@ -68,7 +68,7 @@ static inline bool gw_event_clear(int fd) {
 
 extern atomic_uint gw_generation; /* incremented in every forked child */
 
-/* Returns whether an object of that generation belongs to the parent process. */
+/* Returns whether an object with this generation belongs to the parent process. */
 static inline bool gw_forked(unsigned generation) {
     return generation != atomic_load_explicit(&gw_generation, memory_order_relaxed);
 }

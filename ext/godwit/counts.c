@@ -2,7 +2,7 @@
 #include "message.h"
 
 /* Whether sockets record the time of each message: only after a program has read the counts, since
- * the clock takes longer than the counters. Several Ractors may set it at the same time. */
+ * the clock takes longer than the counters. Several Ractors may set this variable concurrently. */
 bool gw_counts_stamps;
 
 void gw_counts_stamp(gw_socket_t *socket) { socket->counts.last = time(NULL); }

@@ -118,8 +118,8 @@ module Godwit
       def set_flags
         append_cflags(%w[-std=gnu11 -fvisibility=hidden]) # exports only Init_godwit_ext
         return unless enable_config("werror", false)
-        # The flags come after all checks, whose programs have warnings. Many methods do not use
-        # their `self`.
+        # The flags come after all checks, whose programs have warnings. Unused parameters are
+        # allowed, since many methods do not use their `self`.
         warnings = " -Wall -Wextra -Wno-unused-parameter -Werror"
         $CFLAGS << warnings # standard:disable Style/GlobalVars
       end

@@ -15,7 +15,7 @@ typedef struct gw_early {
     const void *owner;     /* borrowed; NULL: the socket is closed, its messages linger */
     int64_t until;         /* ms: end of the linger, or GW_FOREVER */
     int type;              /* type of the socket */
-    bool joined;           /* a socket has bound the name */
+    bool joined;           /* a socket has bound the name and accepted the connection */
     const char *name;      /* the user's endpoint, within `alias` */
     char alias[];          /* the endpoint that libzmq knows */
 } early_t;
@@ -157,7 +157,7 @@ int gw_endpoint_bind(gw_inproc_end_t end, const char *endpoint) {
     return inproc_bind_given(end.zmq, endpoint, given);
 }
 
-/* Returns NULL with errno set. */
+/* Returns NULL with errno set if there is no memory. */
 static early_t *inproc_make_early(gw_inproc_end_t end, const char *endpoint) {
     static atomic_ulong serial;
     size_t size = strlen(endpoint) + sizeof ALIAS + 24;

@@ -45,8 +45,8 @@ typedef struct {
     size_t sizes[GW_LOG_FRAMES];
 } gw_packed_t;
 
-/* Numbers of missing records, as in lib/godwit/logger/reading/writer_statistics.rb: a record may
- * arrive after a later one. */
+/* The first and last number of missing records in a row. A record that arrives after a later one
+ * ends, shortens or splits such a gap (lib/godwit/logger/reading/writer_statistics.rb). */
 typedef struct {
     uint64_t first, last;
 } gw_gap_t;
@@ -56,7 +56,7 @@ typedef struct {
     uint64_t first, last, received, lost, late, bytes, levels[GW_LOG_LEVELS];
     int64_t lag, longest_lag;   /* ns between the writer's clock and this machine's */
     int64_t heard;              /* ms, when the last record came */
-    uint32_t newer, older;      /* indexes in `writers`, in the order of their last record */
+    uint32_t newer, older;      /* indexes of the writers whose last record is next newer, older */
     uint32_t chain;             /* index of the next writer in the same bucket */
     gw_gap_t gaps[GW_LOG_GAPS]; /* gaps in ascending order */
     uint8_t gap_count, prog_size, host_size;

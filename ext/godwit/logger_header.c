@@ -9,7 +9,7 @@ enum { DIGITS = 21, PIECES = 15 };
 static const char *const labels[GW_LOG_LEVELS] = GW_LOG_LABELS;
 static const char start_text[] = "{\"v\":1,\"writer\":\"";
 
-/* Removes the word from the front, if it is there. */
+/* Removes the word from the front of the text. Returns false if the text begins otherwise. */
 static bool header_skip(gw_bytes_t *text, const char *word, size_t size) {
     if (text->size < size || memcmp(text->data, word, size) != 0) return false;
     text->data += size;
@@ -19,7 +19,7 @@ static bool header_skip(gw_bytes_t *text, const char *word, size_t size) {
 
 #define SKIP(text, word) header_skip(text, word, sizeof word - 1)
 
-/* Removes the piece up to the first dot from the front. */
+/* Removes the name up to the first dot, and the dot, from the front of the text. */
 static bool header_cut_name(gw_bytes_t *text, gw_bytes_t *name) {
     const char *dot = text->size ? memchr(text->data, '.', text->size) : NULL;
     if (!dot) return false;
@@ -39,7 +39,7 @@ static bool header_cut_number(gw_bytes_t *text, uint64_t *number) {
     return digits > 0;
 }
 
-/* Removes a number from 1 on, without a leading zero, from the front. */
+/* Removes a number of at least 1, without a leading zero, from the front of the text. */
 static bool header_cut_count(gw_bytes_t *text, uint64_t *number) {
     return text->size && *text->data != '0' && header_cut_number(text, number);
 }

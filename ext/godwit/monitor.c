@@ -111,7 +111,7 @@ static VALUE monitor_waiters(VALUE self) {
 
 static VALUE monitor_dropped(VALUE self) { return LONG2NUM(monitor_get(self)->dropped); }
 
-/* _pipes_stats => whether libzmq will report the pipes of each connection; nil: it cannot */
+/* _pipes_stats => whether libzmq will report on the socket's pipes; nil: this libzmq cannot */
 static VALUE monitor_pipes_stats(VALUE self) {
     gw_listener_t *listener = monitor_get(self);
     if (!listener->source) gw_raise_closed("pipes_stats", self);

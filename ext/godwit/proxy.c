@@ -72,7 +72,7 @@ static bool proxy_sends(const gw_socket_t *socket) {
     return socket->type != ZMQ_PULL && socket->type != ZMQ_SUB;
 }
 
-/* _open(front end, back end, capture or nil), of types that Ruby has checked */
+/* _open(front end, back end, capture or nil): three sockets, whose types Ruby code has checked */
 static VALUE proxy_open(VALUE self, VALUE front, VALUE back, VALUE capture) {
     gw_proxy_t *proxy = rb_check_typeddata(self, &proxy_type);
     VALUE sockets[GW_SIDES] = {front, back, capture};
@@ -188,7 +188,7 @@ static VALUE proxy_loop(VALUE self) {
     for (;;) {
         proxy->error = 0;
         rb_thread_check_ints();
-        proxy_get(self, "proxy"); /* a trap handler may have forked */
+        proxy_get(self, "proxy"); /* raises in a child that a trap handler has forked */
         rb_nogvl(gw_proxy_run, proxy, proxy_interrupt, proxy,
                 RB_NOGVL_INTR_FAIL | RB_NOGVL_UBF_ASYNC_SAFE);
         int control = atomic_fetch_and(&proxy->control.bits, ~GW_PROXY_INTERRUPTED);

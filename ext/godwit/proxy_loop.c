@@ -172,7 +172,7 @@ static int proxy_loop_pass(gw_proxy_t *proxy, gw_direction_t *direction) {
         error = proxy_loop_send_whole(
                 proxy->native[direction->to], direction->frames, direction->count, false);
     if (error == EHOSTUNREACH || error == ENOBUFS) {
-        /* A peer that is gone or does not read must not stop the others. */
+        /* A peer that has departed or does not read must not stop the other peers. */
         proxy_loop_add(&proxy->dropped, 1);
         error = 0;
     } else if (!error) {
@@ -244,7 +244,7 @@ static void proxy_loop_sleep(gw_proxy_t *proxy) {
     atomic_store(&proxy->asleep, true);
     int ready = poll(fds, GW_SIDES + 1, -1);
     atomic_store(&proxy->asleep, false);
-    /* The loop reads its control after this, so that no command is lost. */
+    /* The loop reads `control` after this clear, so that no command is lost. */
     if (ready > 0 && fds[GW_SIDES].revents) gw_event_clear(proxy->control.wake_fd);
 }
 

@@ -7,8 +7,8 @@ static gw_socket_t *rbczmq_socket(VALUE self, VALUE owner, gw_form_t last) {
     return RB_LIKELY(owner == rb_thread_current()) ? socket : NULL;
 }
 
-/* _send_on_owner_thread(owner, message) => true; false: the send would block; nil: not the owner,
- * no String, or not the fast path */
+/* _send_on_owner_thread(owner, message) => true; false: the send would block; nil: this thread is
+ * not the owner, the message is no String, or the socket needs the slow path */
 static VALUE rbczmq_send(VALUE self, VALUE owner, VALUE message) {
     gw_socket_t *socket = rbczmq_socket(self, owner, GW_FORM_SINGLE);
     if (RB_UNLIKELY(!socket || !RB_TYPE_P(message, T_STRING))) return Qnil;
@@ -19,7 +19,7 @@ static VALUE rbczmq_send(VALUE self, VALUE owner, VALUE message) {
 }
 
 /* _recv_on_owner_thread(owner, rest) => the first frame as a String, with the other frames in
- * `rest`; false: the receive would block; nil: `rest` is not empty, or as _send_on_owner_thread */
+ * `rest`; false: the receive would block; nil: not the owner, `rest` is not empty, or slow path */
 static VALUE rbczmq_recv(VALUE self, VALUE owner, VALUE rest) {
     gw_call_t call = {.self = self, .operation = "recv"};
     call.socket = rbczmq_socket(self, owner, GW_FORM_NAMED);

@@ -57,7 +57,7 @@ static inline void gw_proxy_signal(gw_proxy_control_t *control, int bits) {
 
 /* A socket. The GVL guards it; in state GW_IN_PROXY the proxy's loop alone uses it. */
 typedef struct gw_socket {
-    gw_link_t link;                  /* of context->sockets; must be first, see gw_link_t */
+    gw_link_t link;                  /* entry in context->sockets; must be first, see gw_link_t */
     void *zmq;                       /* owned while state is OPEN, IN_PROXY or CLOSING */
     gw_context_t *context;           /* retained */
     gw_wait_queue_t queue;           /* waiters for messages, room to send, or subscriptions */
@@ -143,7 +143,7 @@ typedef struct gw_watch {
     struct gw_watch *next; /* next of socket->watches */
     struct gw_watch *prev_due, *next_due;
     gw_poller_t *poller; /* borrowed */
-    gw_socket_t *socket; /* borrowed; NULL for an IO, or once it was freed */
+    gw_socket_t *socket; /* borrowed; NULL for an IO, or once the socket was freed */
     VALUE object;        /* the registered object */
     VALUE io;            /* the object's IO, or nil */
     uint64_t serial;     /* identifies the epoll's entry, which may outlive the watch (fork) */
@@ -175,7 +175,7 @@ void gw_wake_all(gw_socket_t *socket);  /* wakes all waiters but the monitor's; 
 void gw_wake_monitor_waiters(gw_socket_t *socket);
 bool gw_edge_passed(gw_socket_t *socket);
 void gw_forget_edges(gw_socket_t *socket);
-bool gw_clear_signal(gw_socket_t *socket); /* only for a thread-safe type */
+bool gw_clear_signal(gw_socket_t *socket); /* for a thread-safe type; whether a signal came */
 
 /* ---- watches.c: the sockets and IOs of pollers ---- */
 

@@ -145,7 +145,7 @@ void gw_wake_monitor_waiters(gw_socket_t *socket) { gw_wait_queue_wake(&socket->
 
 /* Returns whether ZMQ_FD was written or read since the last call, even if its counter is 0 again.
  * An edge-triggered epoll remembers each edge and reports it, since the descriptor is always
- * writable. Without a descriptor for the epoll the answer is true. */
+ * writable. Returns true if no descriptor is free for the epoll. */
 bool gw_edge_passed(gw_socket_t *socket) {
     struct epoll_event event = {.events = EPOLLIN | EPOLLOUT | EPOLLET};
     if (socket->edge_fd < 0) {

@@ -25,7 +25,7 @@ module Godwit
         new(addresses.map { |address| range(operation, address) }, uids)
       end
 
-      # @return [Array(Integer, Integer, Integer)] bits of the family, network, ignored low bits
+      # @return [Array(Integer, Integer, Integer)] bits of an address, network, bits to ignore in it
       def self.range(operation, address)
         raise ::ArgumentError unless address.is_a?(String) && address.match?(FORM)
         ip = IPAddr.new(address)

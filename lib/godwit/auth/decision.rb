@@ -51,7 +51,7 @@ module Godwit
       # @private
       def later? = status == LATER
 
-      # @return [String] one line
+      # @return [String] the decision in one line
       def to_s
         client = ["client", *(user_id if user_id != key), *key].join(" ")
         server = domain.empty? ? "" : " for #{domain}"

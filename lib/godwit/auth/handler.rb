@@ -27,7 +27,7 @@ module Godwit
         def release(handler) = @lock.synchronize { @serving.delete(handler) }
       end
 
-      # @param name [String] the first word of its warnings
+      # @param name [String] the first word of the handler's warnings
       def initialize(context, timeout, workers, name)
         @context = context
         @timeout = timeout

@@ -39,7 +39,7 @@ module Godwit
         return handle.max_sockets if id == ContextHandle::MAX_SOCKETS
         with_error_translation(:get) do
           handle.use do |zmq|
-            # An option may have the value -1; for an unknown option libzmq gives EINVAL.
+            # An option may have the value -1, so only EINVAL tells that libzmq has no such option.
             ::FFI.errno = 0
             value = Zmq.zmq_ctx_get(zmq, id)
             next value if value >= 0 || ::FFI.errno != Errno::EINVAL::Errno

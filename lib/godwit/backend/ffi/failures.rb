@@ -11,7 +11,7 @@ module Godwit
         new(BusyError, "a trap handler interrupted a call on this #{name}: start a Thread there")
       end
 
-      # @param object [Object, nil] that failed; nil: the object that was called
+      # @param object [Object, nil] the object that failed; nil: the receiver of the public call
       def initialize(what, detail = nil, object: nil)
         @what = what
         @detail = detail

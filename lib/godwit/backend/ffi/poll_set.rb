@@ -3,7 +3,7 @@
 module Godwit
   module Backend::FFI
     # The sockets and IOs of a Poller. A wait polls all of them, and enters the wait queue of each
-    # socket only when none is ready. No thread acquires a socket's lock while it holds this lock.
+    # socket only when none is ready. No thread acquires a socket's lock while it holds @lock.
     class PollSet
       # @!attribute io [IO, nil] nil for a socket
       Member = Struct.new(:object, :io, :events)
