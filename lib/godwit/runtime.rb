@@ -24,7 +24,7 @@ module Godwit
         mod.module_eval([*readers, *writers].join, __FILE__, __LINE__)
       end
 
-      # @return [Boolean] true where there are no Ractors
+      # @return [Boolean] whether this is the main Ractor; true where Ruby has no Ractors
       def main_ractor? = !defined?(Ractor) || Ractor.current == Ractor.main
 
       # @return [Array<Symbol>] the keywords of a class's `initialize`; `**` stands for any other
@@ -47,7 +47,7 @@ module Godwit
       def report(text, error) = warn("#{text} #{error.full_message(highlight: false)}")
 
       def strerror(errno) = SystemCallError.new(nil, errno).message
-      # @return [Class] the Errno class; SystemCallError where there is none
+      # @return [Class] the Errno class of the number; SystemCallError if it has none
       def errno_class(errno) = SystemCallError.new(nil, errno).class
 
       # @return [String] in UTF-8, with `?` or U+FFFD for each character that UTF-8 does not have
@@ -73,7 +73,7 @@ module Godwit
         probe.connect(::Socket.sockaddr_un(path))
         true
       rescue Errno::EPROTOTYPE, ::SocketError # JRuby raises SocketError for any refusal
-        own = own_inodes # before the next line, during which libzmq may close a socket
+        own = own_inodes # first: libzmq may close a socket before the next line
         bound = inodes(path)
         bound.any? && (bound & own).empty?
       rescue SystemCallError, ArgumentError

@@ -8,16 +8,16 @@ require_relative "logger"
 module SemanticLogger
   # The gem looks for its appenders in this module.
   module Appender
-    # Sends what semantic_logger logs as records of a {::Godwit::Logger}. semantic_logger finds it
-    # by its name:
+    # Sends what semantic_logger logs as records of a {::Godwit::Logger}. semantic_logger finds
+    # this class by its name:
     #
     #     require "godwit/semantic_logger"
     #     SemanticLogger.add_appender(appender: :godwit, endpoint: "tcp://loghost:7000")
     #
-    # A record's program is the application, or else the name of the class that logs. Tags and
-    # exceptions remain such. The payload is the given one, with `name`, `thread`, `duration_ms`,
-    # `named_tags` and `metric` if present. Level trace becomes debug. The record's time is the time
-    # at which the appender gets the message, a moment after the call.
+    # A record's program is the application, or else the name of the class that logs. Tags remain
+    # tags, and exceptions exceptions. The payload is the given one, with `name`, `thread`,
+    # `duration_ms`, `named_tags` and `metric` if present. Level trace becomes debug. The record's
+    # time is when the appender gets the message, a moment after the call.
     #
     # **Threads**: semantic_logger calls the appender from one thread of its own. **Fork**: the
     # child's first record starts a writer of its own.

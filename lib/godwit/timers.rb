@@ -23,9 +23,9 @@ module Godwit
   #
   # **Cost**: making, firing and cancelling one of n timers is O(log n).
   #
-  # **Threads and fibers**: any thread may call any method; callbacks run where {#fire} or {#wait}
-  # is called, each firing in one thread only. A timer made by another thread shortens {#wait}. In
-  # a `trap` block no timer can be made or changed ({StateError}), since Ruby allows no lock there;
+  # **Threads and fibers**: any thread may call any method. A callback runs in a thread that calls
+  # {#fire} or {#wait}; one thread runs each firing. A new timer of another thread shortens {#wait}.
+  # A `trap` block cannot make or change timers ({StateError}), since Ruby allows no lock there;
   # {Loop#post} works. **Fork**: a child has its own copy.
   class Timers
     extend Keywords

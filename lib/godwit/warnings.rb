@@ -19,7 +19,7 @@ module Godwit
 
     # Whether a server with `curve:`, `plain_server:` or `auth:` warns of a client that it refuses:
     # once per address of a client and minute, as long as a thread waits for the server's messages.
-    # @return [Boolean] default: true; false may not reach servers that wait already
+    # @return [Boolean] default: true; false also silences servers that wait already
     attr_accessor :warn_refused
   end
 end

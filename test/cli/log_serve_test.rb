@@ -202,7 +202,7 @@ class CLILogServeTest < Godwit::TestCase
     said = child.wait_for(/^godwit: in .*\n/).stdout
     @in, @control = said.scan(%r{(?:in|control) (tcp://\S+?)(?:,|$)}).flatten
     push.send_many(Array.new(700) { line("x" * 1_000) })
-    eventually { statistics["plain"] > 65 } # more lines than the pipe's 64 KiB
+    eventually { statistics["plain"] > 65 } # 66 lines exceed the pipe's 64 KiB
     last = child.signal(:TERM).finish.stdout.lines.last.delete(",")
     received, failed = last.match(/received (\d+) .* (\d+) not written/).captures.map(&:to_i)
     assert_equal received, failed + reader.read.count("\n")

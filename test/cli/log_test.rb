@@ -36,7 +36,7 @@ class CLILogTest < Godwit::TestCase
 
   def run_here(*arguments) = run_line("log", *arguments)
 
-  # Sends a record from this process, also before `log tail` has bound its endpoint.
+  # Sends a record. Without --quiet `log send` reports a `log tail` that binds after more than 2 s.
   def send_one(*arguments)
     assert_equal [0, "", ""], run_here("send", endpoint, "--quiet", *arguments)
   end

@@ -131,7 +131,8 @@ class CLIShTest < Godwit::TestCase
 
   test "--keep: workers stay when a push leaves, and serve the next" do
     pulling = pull("--bind", "--keep", "--count", 4)
-    ["1\n2\n", "1\n2\n1\n2\n"].each do |printed| # rows of parallel pushes would alternate
+    # One push after the other: the rows of parallel pushes would alternate.
+    ["1\n2\n", "1\n2\n1\n2\n"].each do |printed|
       assert_equal 0, push("--connect", "--keep", %w[seq 2]).status
       pulling.wait_for(printed)
     end

@@ -7,7 +7,7 @@ module Godwit
       WARM_UP = 1 # seconds of the warm-up when the measurement has a time
       WARM_UP_MESSAGES = 1_000 # messages of the warm-up when the measurement has a count
       POLL_INTERVAL = 0.05 # seconds between two requests for a result
-      SILENCE = 30 # seconds without progress that end a measurement, plus the time-out
+      SILENCE = 30 # seconds without progress (plus the time-out) that end a measurement
       ERROR = 300 # characters of a server's error that are shown, at most
 
       def initialize(endpoint, timeout, options)

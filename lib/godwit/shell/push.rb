@@ -58,8 +58,8 @@ module Godwit
       # @return [Boolean] whether all peers had disconnected before the end was sent
       def left? = @departed && !@ending
 
-      # @param socket [Socket] a PUSH that is neither bound nor connected yet; this lowers its
-      #   linger to {Context::BRIEF_LINGER}, and {#run} closes it
+      # @param socket [Socket] a PUSH that is neither bound nor connected yet; `new` lowers its
+      #   linger to {Context::BRIEF_LINGER}, and {#run} closes the socket
       # @raise [ArgumentTypeError] when `socket` is no PUSH
       # @raise [StateError] when `socket` has endpoints
       def initialize(socket)

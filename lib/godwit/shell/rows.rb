@@ -4,7 +4,7 @@ require "io/nonblock"
 
 module Godwit
   module Shell
-    # Splits the output of a pipe into rows. It never waits and never calls a fiber scheduler.
+    # Splits the output of a pipe into rows. Never waits, and never calls a fiber scheduler.
     # @private
     class Rows
       # Indexes in @progress: the offset of the next row in the buffer, the number of rows, whether

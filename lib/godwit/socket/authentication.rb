@@ -5,7 +5,7 @@ module Godwit
     # Applies `auth:` to a socket, and decides whether its frames have user ids.
     # @private
     module Authentication
-      HANDSHAKE_TIMEOUT = 10 # seconds, after which a client without an answer tries again
+      HANDSHAKE_TIMEOUT = 10 # seconds until an unfinished handshake ends; the client connects again
       # Options that make a socket a client: then libzmq asks no authenticator about its peers.
       CLIENT = %i[curve_server_key plain_username plain_password].freeze
       # Options that turn GSSAPI on. Without a ZAP handler libzmq accepts every GSSAPI peer.

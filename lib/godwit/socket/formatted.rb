@@ -50,7 +50,7 @@ module Godwit
         raise
       end
 
-      # A call of `super` without keywords takes the fast path.
+      # A call of `super` without keywords is faster.
       def recv(*surplus, timeout: UNSET, exception: true)
         message = (surplus.empty? && UNSET.equal?(timeout) && exception) ? super() : super
         message.nil? ? nil : decode(message, :recv)
@@ -150,7 +150,7 @@ module Godwit
         raise failure(operation, error.message), cause: error.cause
       end
 
-      # @raise [RemoteError] a REQ: the reply is an error
+      # @raise [RemoteError] when the reply to a REQ is an error
       def decode(message, operation)
         return message if @without == :recv
         unless message.is_a?(Array)

@@ -17,12 +17,12 @@ module Godwit
       #
       # **ROUTER**: message and reply begin with the peer's routing id; an exception needs none. An
       # error that the server did not choose goes only to a REQ: other peers may expect no reply.
-      # @param on_error [#call, nil] takes the error and the message, gives the reply: as the
-      #   block's value
+      # @param on_error [#call, nil] takes the error and the message, returns the reply: the same
+      #   values as the block
       # @param messages [Boolean] whether the block gets a {Message}, which has {Message#user_id};
       #   its frames are not decoded by `format:`
       # @yieldparam message [String, Array<String>, Message]
-      # @yieldreturn [String, Array<String>, Exception] the reply; of a ROUTER nil for none
+      # @yieldreturn [String, Array<String>, Exception] the reply; on a ROUTER nil sends no reply
       # @return [self]
       # @raise [ArgumentValueError] without a block
       # @raise [ArgumentTypeError] when `on_error` cannot be called

@@ -43,7 +43,7 @@ module Godwit
       def subscribed? = !@topics.nil? && !@topics.empty?
 
       # @private
-      # Copies those of these options that were set to another socket.
+      # Copies to another socket the values of these options, as far as this socket set them.
       def share_options(socket, names)
         names.each do |name|
           option = Options.fetch(name)

@@ -3,8 +3,8 @@
 require "jruby"
 
 module Godwit
-  # JRuby's own Thread#join checks for interrupts every 0.2 s, and its exit joins all threads of
-  # Ruby.
+  # JRuby's own Thread#join checks for interrupts every 0.2 s, and JRuby's exit joins all Ruby
+  # threads.
   class JRubyThread < Thread
     # The end of a thread, for which other threads can wait.
     class Ending

@@ -173,7 +173,8 @@ class FFIRzmqDifferencesTest < Godwit::TestCase
     poller.delete(reader.fileno)
     GC.start
     assert_equal "x", reader.read_nonblock(1) # the layer has not closed the IO
-    [IO.pipe.first, open_old(ZMQ::PAIR)].each do |closed| # poll fails, deregister works
+    # With a closed item poll fails; deregister removes the item.
+    [IO.pipe.first, open_old(ZMQ::PAIR)].each do |closed|
       poller.register_readable(closed)
       closed.close
       assert_fails ZMQ::ENOTSOCK, -> { poller.poll(0) }

@@ -34,7 +34,7 @@ show "all read", poller.poll(0), *found.call
 show "never writable", poller.register_writable(one), poller.poll(10), *found.call
 show "delete", poller.delete(one), poller.delete(one), poller.delete(:no), poller.size
 
-# A new poller: in ffi-rzmq an item loses an earlier change of its events.
+# A new poller: in ffi-rzmq a change of an item's events is lost when another item is added.
 poller = ZMQ::Poller.new
 reader, writer = IO.pipe
 show "IO", poller.register(reader, ZMQ::POLLIN), poller.register_writable(writer),
