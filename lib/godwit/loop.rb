@@ -14,7 +14,7 @@ module Godwit
   #
   # **Level-triggered**: a callback is called as long as its socket is ready, so it should receive
   # or send. **One turn** calls each ready callback once, then the timers that are due (256 at
-  # most), then what was posted; so a flooded socket starves neither other sockets nor timers. A
+  # most), then the posted blocks; so a flooded socket starves neither other sockets nor timers. A
   # callback that receives several messages calls `recv_many`, or `recv_nonblock` a limited number
   # of times.
   #
@@ -22,19 +22,19 @@ module Godwit
   # close anything, also their own socket or IO, and make and cancel timers. A callback that waits
   # delays all others.
   #
-  # **Closed**: the loop removes a socket or IO that is closed in its own callback. It also removes
-  # one that is closed elsewhere, or whose context is shut down, and reports the {ClosedError} or
-  # {ContextTerminatedError} like an error of a callback. {#remove} it first to avoid the error.
+  # **Closed**: the loop removes a socket or IO that is closed in its own callback. If it is closed
+  # elsewhere, or its context is shut down, the loop also removes it, and reports the {ClosedError}
+  # or {ContextTerminatedError} like an error of a callback. {#remove} it first to avoid the error.
   #
   # **Errors**: {#run} raises the exception of a callback, and may be called again. With {#on_error}
   # a block gets the exception, and the loop goes on.
   #
-  # **Threads and fibers**: any thread may call any method, also while the loop runs. {#run} ends on
-  # `Thread#kill`, `Thread#raise`, `Timeout` and signals at once while no callback runs; under a
-  # `Fiber.scheduler` other fibers run while it waits. In a `trap` block {#stop} and {#post} work;
-  # the rest raises {StateError}, since Ruby allows no lock there.
+  # **Threads and fibers**: any thread may call any method, also while the loop runs. `Thread#kill`,
+  # `Thread#raise`, `Timeout` and signals end {#run} at once if no callback runs. Under a
+  # `Fiber.scheduler` other fibers run while the loop waits. In a `trap` block {#stop} and {#post}
+  # work; the other methods raise {StateError}, since Ruby allows no lock there.
   #
-  # **Fork**: in a child every method of an inherited loop that changes or runs it raises
+  # **Fork**: in a child, every method of an inherited loop that changes or runs the loop raises
   # {ForkedError}; after {#close} these methods raise {ClosedError}.
   # @see https://zeromq.org/get-started/?language=c&library=czmq CZMQ's zloop
   class Loop
@@ -44,7 +44,7 @@ module Godwit
     private_constant :TIMERS_PER_TURN, :NOTHING
 
     class << self
-      undef_method :allocate # initialize must run
+      undef_method :allocate # a Loop works only after initialize
 
       # Makes a loop. With a block: yields it, closes it afterwards, and returns the block's value.
       # @yieldparam loop [Loop]
@@ -52,8 +52,8 @@ module Godwit
       # @see #initialize
       def new(&block) = AutoClose.with(super(), &block)
 
-      # Makes a loop, yields it to the block, which registers what the loop is to do, runs the loop,
-      # and closes it.
+      # Makes a loop, yields it to the block, which registers callbacks, runs the loop, and closes
+      # it.
       # @param forever [Boolean] as in {#run}
       # @yieldparam loop [Loop]
       # @return [Symbol] as {#run}
@@ -74,7 +74,7 @@ module Godwit
     # @raise [TooManySocketsError, SystemCallError] when the process has no descriptor left
     def initialize
       refuse(StateError, :new, "this loop is open already; Loop.new makes another") if @watches
-      @lock = Mutex.new # guards the claim of the loop by a thread
+      @lock = Mutex.new # for the claim of the loop by one thread or fiber: @runner and @token
       @posted = Thread::Queue.new
       @timers = Timers.new
       @timers.on_change { wake }
@@ -84,29 +84,29 @@ module Godwit
     end
 
     # Calls the block whenever a message, or bytes, can be received.
-    # @param thing [Socket, IO, #to_io] which the loop keeps from being collected
+    # @param thing [Socket, IO, #to_io] the loop prevents its garbage collection
     # @yieldparam thing [Socket, IO, #to_io]
     # @return [self]
     # @raise [PollerError] when it has such a callback already, or another IO over its descriptor is
     #   registered
-    # @raise [UnsupportedError] when it never becomes readable, such as a PUSH
+    # @raise [UnsupportedError] when a socket of its type never becomes readable, such as a PUSH
     # @raise [ArgumentTypeError, ArgumentValueError] when it is neither socket nor IO, or there is
     #   no block
     def readable(thing, &block) = watch(thing, :readable, block)
 
     # Calls the block whenever a message, or bytes, can be sent. That is most of the time: {#remove}
-    # it as soon as there is nothing to send.
+    # the callback as soon as there is nothing to send.
     # @param thing [Socket, IO, #to_io]
     # @yieldparam thing [Socket, IO, #to_io]
     # @return [self]
     # @raise [Error] as {#readable}
     def writable(thing, &block) = watch(thing, :writable, block)
 
-    # Removes a socket or IO, or one of its two callbacks; also in a callback, and also one that is
-    # closed.
+    # Removes a socket or IO, or one of its two callbacks. A callback may call this method, also for
+    # a socket or IO that is closed.
     # @param thing [Socket, IO, #to_io]
     # @param events [Array<Symbol>] :readable, :writable; none: both
-    # @return [Boolean] whether it was registered for one of them
+    # @return [Boolean] whether a callback was removed
     # @raise [ArgumentValueError] when an event is unknown
     # @raise [ClosedError, ForkedError] of the loop
     def remove(thing, *events)
@@ -117,13 +117,13 @@ module Godwit
       usable(:remove)
       without_interrupts do
         found = @watches.remove(thing, events)
-        wake if @watches.empty? # the loop may have nothing left to do
+        wake if @watches.empty? # without a callback, {#run} may return
         found
       end
     end
 
     # @param thing [Object]
-    # @return [Boolean] whether this very socket or IO has a callback
+    # @return [Boolean] whether this object itself has a callback
     def registered?(thing) = @watches.key?(thing)
 
     # Calls the block once, after a time.
@@ -140,7 +140,7 @@ module Godwit
     # Calls the block at start + interval, start + 2 * interval…, without drift; calls missed in a
     # stall are skipped (see {Timers}).
     # @param seconds [Integer, Float] the interval; 0: in each turn
-    # @param times [Integer, nil] how many times, at least 1; nil: until it is cancelled
+    # @param times [Integer, nil] how many times, at least 1; nil: until the timer is cancelled
     # @yieldparam timer [Timers::Timer] which can be cancelled, reset, and given another interval
     # @return [Timers::Timer]
     # @raise [Error] as {#after}
@@ -164,9 +164,9 @@ module Godwit
       self
     end
 
-    # {#run} goes on after a StandardError of a callback, a timer or a posted block, or of what was
-    # closed elsewhere, and calls the block. It raises what the block raises. A later call replaces
-    # the block; without a block, {#run} raises the errors.
+    # With a block, {#run} goes on after a StandardError of a callback, a timer or a posted block,
+    # or of a socket closed elsewhere, and calls this block. {#run} raises what this block raises. A
+    # later call replaces the block; without a block, {#run} raises the errors.
     # @yieldparam error [StandardError]
     # @yieldparam source [Socket, IO, #to_io, Timers::Timer, Loop] whose callback raised; the loop
     #   for a posted block
@@ -176,15 +176,14 @@ module Godwit
       self
     end
 
-    # Runs callbacks until {#stop}, or until nothing is left to do: nothing is registered, set or
-    # posted.
-    # @param forever [Boolean] goes on when nothing is left, since other threads may register or
-    #   post something
+    # Runs callbacks until {#stop}, or until the loop has neither a callback, a timer nor a posted
+    # block.
+    # @param forever [Boolean] goes on when it has none, since other threads may register or post
     # @return [Symbol] `:stopped`, or `:empty`
     # @raise [StandardError] of a callback, unless there is {#on_error}
     # @raise [ClosedError, ContextTerminatedError] when something registered is closed elsewhere,
     #   unless there is {#on_error}
-    # @raise [StateError] when it runs already
+    # @raise [StateError] when the loop runs already
     def run(forever: false)
       usable(:run)
       token = Object.new
@@ -251,7 +250,7 @@ module Godwit
 
     private
 
-    # The number of threads and fibers that wait for the loop's next event; tests wait for it.
+    # The number of threads and fibers that wait for the loop's next event; for tests.
     def _waiters = @watches.waiters
 
     def usable(operation)
@@ -287,7 +286,7 @@ module Godwit
       end
     end
 
-    # A killed thread runs no `ensure` of its waiting fibers, so its claim ends with the thread.
+    # A killed thread runs no `ensure` of its waiting fibers, so their claim ends with the thread.
     def claimed? = !@token.nil? && @runner.alive?
 
     # Ends the claim of a run, and the effect of {Loop#stop}.
@@ -314,7 +313,7 @@ module Godwit
       :stopped
     end
 
-    # Callbacks have made their changes before this wait; a change by another thread wakes it.
+    # A callback's changes come before this wait; a change by another thread wakes the wait.
     def ready
       @watches.wait((@posted.empty? && !@stopping) ? @timers.next_in : 0)
     rescue ClosedError, ContextTerminatedError => error
@@ -322,8 +321,8 @@ module Godwit
       NOTHING
     end
 
-    # Removes a socket or IO that is closed, or whose context has ended, and reports it. If there
-    # are several, each turn removes one.
+    # Removes a socket or IO that is closed, or whose context is shut down, and reports the error.
+    # If there are several, each turn removes one.
     def sweep(error)
       object = @watches.drop_ended(error) or raise error
       what = "has lost its context"
@@ -344,8 +343,8 @@ module Godwit
       call_for(object, :writable) if event.writable? && !@stopping
     end
 
-    # An earlier callback of this turn may have removed or closed the object; the next wait reports
-    # that.
+    # An earlier callback of this turn may have removed or closed the object. The next wait reports
+    # a closed one.
     def call_for(object, event)
       watch = @watches[object] or return @watches.disown(object)
       callback = watch.callback(event, @turn)
@@ -378,7 +377,7 @@ module Godwit
       end
     end
 
-    # Blocks posted meanwhile wait for the next turn.
+    # Blocks that are posted meanwhile wait for the next turn.
     def run_posted
       @posted.size.times do
         call(@posted.pop(true), self)

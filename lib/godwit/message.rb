@@ -2,34 +2,34 @@
 
 module Godwit
   # A message of ordered frames that is sent and received without copies:
-  # {Socket::Frames#recv_message}, and `send`. Once it was sent its frames are gone, unless it is
-  # frozen (`Ractor.make_shareable`).
+  # {Socket::Frames#recv_message}, and `send`. Once a message was sent, its frames are gone, unless
+  # it is frozen (`Ractor.make_shareable`).
   #
   #   message = router.recv_message
   #   client = message.unwrap
   #   message.push("done").wrap(client)
   #   router.send(message)
   #
-  # **Threads and fibers**: like an Array, any may read it; changing a shared one needs a lock.
+  # **Threads and fibers**: any may read a message; changing a shared one needs a lock.
   # @see https://rfc.zeromq.org/spec/37/ ZMTP 3.1
   class Message
     include Enumerable
 
     # @param parts [Array<Frame, String>] in order; a String becomes a {Frame}
-    # @raise [MessageTypeError] when one is neither
+    # @raise [MessageTypeError] when an argument is neither
     def initialize(*parts)
       @frames = parts.map { |part| frame(part, :new) }
     end
 
     class << self
       # @private
-      # A merely allocated message is empty.
+      # A message that `allocate` made, without `initialize`, is empty.
       def allocate = super.tap { |message| message.instance_variable_set(:@frames, []) }
 
       # Decodes the output of {#encode}.
       # @param data [String, Frame]
       # @return [Message]
-      # @raise [MessageError] when it is incomplete or malformed
+      # @raise [MessageError] when the data are incomplete or malformed
       def decode(data)
         unless data.is_a?(String) || data.is_a?(Frame)
           raise Errors.bad_type(:decode, "the data", "a String or a Frame", data)
@@ -66,11 +66,11 @@ module Godwit
       end
     end
 
-    # First byte of a frame whose size follows in four bytes.
+    # The first byte of a frame whose size follows in the next four bytes.
     LONG = 0xff
     private_constant :LONG
 
-    # Adds parts at the end.
+    # Adds frames at the end.
     # @param parts [Array<Frame, String>]
     # @return [self]
     # @raise [MessageTypeError]
@@ -80,15 +80,15 @@ module Godwit
     end
     alias_method :append, :push
 
-    # Adds one part at the end.
+    # Adds one frame at the end.
     # @param part [Frame, String]
     # @return [self]
     def <<(part) = push(part)
 
-    # @return [Frame, nil] the last frame, which it removes
+    # @return [Frame, nil] the last frame, which this method removes
     def pop = @frames.pop
 
-    # Adds parts at the start, in this order.
+    # Adds frames at the start, in this order.
     # @param parts [Array<Frame, String>]
     # @return [self]
     # @raise [MessageTypeError]
@@ -97,7 +97,7 @@ module Godwit
       self
     end
     alias_method :prepend, :unshift
-    # @return [Frame, nil] the first frame, which it removes
+    # @return [Frame, nil] the first frame, which this method removes
     def shift = @frames.shift
     # Prepends an address and an empty frame, the envelope of REQ and ROUTER.
     # @param address [Frame, String] such as a routing id
@@ -112,10 +112,10 @@ module Godwit
       address
     end
 
-    # @param count [Integer] none: one Frame; else an Array of so many
+    # @param count [Integer] without it: one Frame; else an Array of at most so many
     # @return [Frame, nil, Array<Frame>]
     def first(*count) = @frames.first(*count)
-    # @param count [Integer] none: one Frame; else an Array of so many
+    # @param count [Integer] without it: one Frame; else an Array of at most so many
     # @return [Frame, nil, Array<Frame>]
     def last(*count) = @frames.last(*count)
 
@@ -134,32 +134,32 @@ module Godwit
     # @return [Integer] number of frames
     def size = @frames.size
     alias_method :length, :size
-    # @return [Boolean] whether it has no frame; such a message cannot be sent
+    # @return [Boolean] whether the message has no frame; such a message cannot be sent
     def empty? = @frames.empty?
     # @return [Integer] bytes of all frames
-    # @raise [GoneError] when one was sent or closed
+    # @raise [GoneError] when a frame was sent or closed
     def content_size = @frames.sum(&:size)
-    # @return [Array<String>] copies of its frames, like the result of `recv_multipart`
+    # @return [Array<String>] copies of the frames, like the result of `recv_multipart`
     def to_a = @frames.map(&:to_s)
-    # @return [Array<Frame>] its frames, not copied
+    # @return [Array<Frame>] the frames, not copied
     def frames = @frames.dup
     # The sender's user id, from the authenticator ({Auth}).
     # @return [String, nil] {Frame#user_id} of the first frame that has one
     def user_id = @frames.lazy.filter_map(&:user_id).first
 
-    # @return [Boolean] whether a frame of it was sent or closed
+    # @return [Boolean] whether one of the frames was sent or closed
     def gone? = @frames.any?(&:gone?)
 
-    # Closes all its frames.
+    # Closes all frames of the message.
     # @return [nil]
-    # @raise [BusyError] when a memory view of one is open
+    # @raise [BusyError] when a memory view of a frame is open
     def close
       @frames.each(&:close)
       nil
     end
 
-    # Encodes the frames as CZMQ's zmsg_encode does: before each frame its size in one byte, or from
-    # 255 bytes on 0xff and the size in four bytes, big-endian.
+    # Encodes the frames as CZMQ's zmsg_encode does. Before each frame is its size: one byte, or,
+    # from 255 bytes on, 0xff and four bytes, big-endian.
     # @return [String]
     # @raise [MessageError] when a frame has 4 GiB or more
     # @see http://api.zeromq.org/czmq4-0:zmsg zmsg_encode
@@ -175,7 +175,7 @@ module Godwit
     end
 
     # @param other [Object]
-    # @return [Boolean] whether it is a Message of the same frames
+    # @return [Boolean] whether `other` is a Message of the same frames
     def ==(other) = other.is_a?(Message) && @frames == other.frames
     alias_method :eql?, :==
     # @return [Integer]
@@ -196,7 +196,7 @@ module Godwit
 
     private
 
-    # The copy's frames share the bytes of the original's.
+    # The copy's frames share the bytes of the original's frames.
     def initialize_copy(original)
       @frames = original.frames.map(&:dup)
     end

@@ -3,13 +3,13 @@
 require_relative "metrics/exposition"
 
 module Godwit
-  # Collects what {Godwit.metrics} shows. Sockets of one type and the same endpoints are one series,
-  # in which the counts of closed sockets stay.
+  # Collects what {Godwit.metrics} shows. Sockets of one type with the same endpoints are one
+  # series, which retains the counts of closed sockets.
   class Metrics
-    # The most series of closed sockets. Further ones share the series of the endpoint {OTHERS}.
+    # Most series of closed sockets. Further sockets share a series with the endpoint {OTHERS}.
     MOST_CLOSED = 1_000
     OTHERS = "others"
-    # The most closed sockets whose counts wait for the next text.
+    # Most closed sockets whose counts wait until {#to_s} adds them.
     MOST_WAITING = 1_000
     COUNTERS = %i[sent sent_bytes received received_bytes].freeze
 
@@ -22,8 +22,8 @@ module Godwit
 
     def forget_parent
       @lock = Mutex.new
-      @waiting = Thread::Queue.new # a trap handler may close a socket
-      @seen = WeakSet.new # the closed sockets
+      @waiting = Thread::Queue.new # a Queue, since a trap handler may close a socket
+      @seen = WeakSet.new # the closed sockets, each counted once
       @closed = Hash.new { |all, labels| all[labels] = [0] * COUNTERS.size }
     end
 
@@ -50,7 +50,7 @@ module Godwit
         @lock.unlock
       end
     rescue Error
-      nil # the backend does not count
+      nil # the backend does not count messages
     end
 
     private
@@ -73,7 +73,7 @@ module Godwit
         text.add(:peers, labels, stats.peers)
         text.add(:last_activity, labels, stats.last_activity&.to_i)
       rescue Error
-        next # the backend does not count
+        next # the backend does not count messages
       end
       count_closed
       @closed.each do |labels, counts|
@@ -114,7 +114,7 @@ module Godwit
 
     def labels(socket) = {type: socket.type.to_s, endpoint: endpoints(socket)}
     def endpoints(socket) = shown(socket.endpoints.sort.join(", "))
-    # The path of an ipc endpoint may have any bytes.
+    # An ipc endpoint's path may have any bytes.
     def shown(endpoint) = Errors.without_credentials(Runtime.utf8(Runtime.text(endpoint)))
   end
   private_constant :Metrics

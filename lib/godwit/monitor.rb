@@ -10,32 +10,32 @@ module Godwit
   #   monitor.next_event(timeout: 1)   # => an Event, or TimeoutError
   #   monitor.each { |event| puts event }   # until the socket is closed
   #
-  # A socket may have any number of Monitors; each gets the later events of its kinds. libzmq tells
-  # nothing of inproc. {file:docs/monitor.md} is the guide. An unread Monitor blocks nothing: it
-  # keeps the last `limit` events and counts the {#dropped} ones.
+  # A socket may have any number of Monitors; each gets the later events of its kinds. libzmq has no
+  # events for inproc. {file:docs/monitor.md} is the guide. An unread Monitor blocks nothing: it
+  # stores the last `limit` events and counts the {#dropped} ones.
   #
   # **Threads and fibers**: any number may read one Monitor; each event goes to one of them.
-  # {#close} and all that ends a wait of the {Socket} ends theirs. **Fork**: in a child it raises
-  # {ForkedError}.
+  # {#close}, and whatever ends a wait of the {Socket}, ends their waits. **Fork**: in a child a
+  # Monitor raises {ForkedError}.
   # @see http://api.zeromq.org/4-3:zmq-socket-monitor zmq_socket_monitor(3)
   class Monitor
     include Enumerable
 
-    # Events that a Monitor keeps by default.
+    # Unread events that a Monitor stores by default.
     LIMIT = 10_000
 
-    MAX = (1 << 62) - 1 # fits a C long
+    MAX = (1 << 62) - 1 # largest limit, which fits a C long
     private_constant :MAX
 
     # @param socket [Socket]
-    # @param events [Array<Symbol>] of {EVENTS}; none: all
-    # @param limit [Integer, nil] most unread events that it keeps; older ones are dropped. nil: no
-    #   limit
-    # @raise [ArgumentTypeError] when it is no Socket
+    # @param events [Array<Symbol>] some of {EVENTS}; none: all
+    # @param limit [Integer, nil] most unread events that the Monitor stores; older ones are
+    #   dropped. nil: no limit
+    # @raise [ArgumentTypeError] when `socket` is no Socket
     # @raise [ArgumentValueError] for an unknown event or a wrong limit
     # @raise [ClosedError, ContextTerminatedError, ForkedError]
     # @raise [TooManySocketsError] at the limit of the context or the process. All Monitors of a
-    #   socket take two descriptors
+    #   socket together use two descriptors
     def initialize(socket, *events, limit: LIMIT)
       unless socket.is_a?(Socket)
         raise Errors.bad_type(:monitor, "the socket", "a Godwit::Socket", socket)
@@ -51,15 +51,15 @@ module Godwit
       @socket = socket
     end
 
-    # @return [Socket] that it listens to
+    # @return [Socket] the socket whose events the Monitor gets
     attr_reader :socket
 
-    # The next event; waits for one. Events before the socket's close can be read after it.
+    # The next event; waits for one. After the socket's close, earlier events can still be read.
     # @param timeout [Integer, Float, nil] seconds; nil: for ever
     # @param exception [Boolean] false: nil instead of TimeoutError
     # @return [Event] nil when time is up and `exception: false`
     # @raise [TimeoutError] when time is up
-    # @raise [ClosedError] when it, or the socket, was closed and no event is left
+    # @raise [ClosedError] when the Monitor or its socket was closed, and no event remains
     # @raise [ContextTerminatedError, ForkedError]
     def next_event(timeout: nil, exception: true)
       event = dequeue(Timeout.milliseconds(timeout))
@@ -70,8 +70,8 @@ module Godwit
 
     # The next event, without waiting.
     # @param exception [Boolean] false: :wait_readable instead of an error
-    # @return [Event] or :wait_readable when there is none and `exception: false`
-    # @raise [EAGAINWaitReadable] (an IO::WaitReadable) when there is none
+    # @return [Event] or :wait_readable when there is no event and `exception: false`
+    # @raise [EAGAINWaitReadable] (an IO::WaitReadable) when there is no event
     # @raise [ClosedError, ContextTerminatedError, ForkedError]
     def recv_nonblock(exception: true)
       dequeue(0) || begin
@@ -110,7 +110,7 @@ module Godwit
     # Stops listening and drops unread events; the socket stays open. A second call does nothing.
     # @return [nil]
     def close = _close
-    # @return [Boolean] whether it, or its socket, was closed; earlier events may still be there
+    # @return [Boolean] whether the Monitor or its socket was closed; earlier events may remain
     def closed? = _closed?
     # @return [String]
     def inspect = "#<#{self.class} of #{@socket.inspect}#{" (closed)" if closed?}>"
@@ -128,15 +128,15 @@ module Godwit
       Event.new(bit, values, endpoint(local, remote), local, remote)
     end
 
-    # @return [Event, nil] nil at the end
+    # @return [Event, nil] nil after a close
     def dequeue_or_end
       dequeue(-1)
     rescue ClosedError, ContextTerminatedError
       nil
     end
 
-    # libzmq's first version of events names one end of the connection, the second both ends.
-    # @return [String] the end that the first version would name
+    # libzmq's first version of events names one endpoint of a connection, the second both.
+    # @return [String] the endpoint that the first version would name
     def endpoint(local, remote)
       return local if remote.empty?
       (local.empty? || @socket.endpoints.none?(local)) ? remote : local

@@ -2,13 +2,13 @@
 
 module Godwit
   # The options of libzmq, from api/options.yml, which has their defaults too. {SOCKET} and
-  # {CONTEXT} hold them by name; {file:docs/options.md} lists them. Socket and Context read and set
-  # them by accessors, `get` and `set`.
+  # {CONTEXT} have them by name; {file:docs/options.md} lists them. Users read and set them by
+  # methods of Socket and Context: accessors, `get` and `set`.
   module Options
-    # One option: its facts, and the conversion of its values to and from libzmq's. Frozen and
-    # shareable between Ractors.
+    # One option: its facts, and the conversion of its values to and from libzmq's. An Option is
+    # frozen and shareable between Ractors.
     class Option
-      # The facts of every option; the table states only those that differ.
+      # The default of each fact; the table states a fact only if it differs.
       DEFAULTS = {
         name: nil, const: nil, also: [], id: nil, scope: :socket, since: "2.0", type: :int,
         unit: nil, min: nil, max: nil, step: 1, format: nil, format_means: nil, values: nil,
@@ -16,12 +16,12 @@ module Godwit
         access: :rw, types: nil, live: false, fixed: false, draft: false, gated: false, needs: nil,
         secret: false, by_hand: false, doc: nil
       }.freeze
-      # @return [Object, nil] the fact of that name in api/options.yml
+      # @return [Object, nil] the fact of this name in api/options.yml
       attr_reader :name, :const, :also, :id, :scope, :since, :type, :unit, :min, :max, :step,
         :format, :format_means, :values, :none, :none_means, :none_reads, :default, :default_of,
         :godwit, :access, :types, :needs, :doc
 
-      # The oldest libzmq that Godwit runs on; options up to this version need no check.
+      # The oldest libzmq that Godwit runs on: its options need no check of the version.
       OLDEST = [4, 3, 0].freeze
 
       # @private
@@ -34,30 +34,30 @@ module Godwit
         freeze
       end
 
-      # @return [Boolean] whether `get` works
+      # @return [Boolean] whether `get` works for the option
       def readable? = access != :w
-      # @return [Boolean] whether `set` works
+      # @return [Boolean] whether `set` works for the option
       def writable? = access != :r
-      # @return [Boolean] whether zmq.h counts it as a draft
+      # @return [Boolean] whether zmq.h lists the option as a draft
       def draft? = @draft
-      # @return [Boolean] whether libzmq has it only when built with drafts
+      # @return [Boolean] whether only a libzmq built with drafts has the option
       def gated? = @gated
-      # @return [Boolean] whether the first bind or connect fixes it
+      # @return [Boolean] whether the option cannot change after the first bind or connect
       def fixed? = @fixed
-      # @return [Boolean] whether it takes effect at once; else for the next bind or connect
+      # @return [Boolean] whether a new value takes effect at once; else at the next bind or connect
       def live? = @live
-      # @return [Boolean] whether its value is kept out of `inspect` and of errors
+      # @return [Boolean] whether the option's value must not be in `inspect` and in errors
       def secret? = @secret
-      # @return [Boolean] whether its methods are written by hand
+      # @return [Boolean] whether the option's methods are written by hand
       def by_hand? = @by_hand
 
       # Checks a value and converts it for libzmq.
       # @param value [Object]
       # @param socket_type [Symbol, nil] :REQ and so on; nil skips that check
       # @return [Integer, String, nil] Integer, or binary String, or nil for an empty value (NULL)
-      # @raise [OptionError] when the option cannot be set, is not for the type, or does not take
-      #   the value
-      # @raise [CurveKeyError] when it is a malformed CURVE key
+      # @raise [OptionError] when the option cannot be set, is not for the socket type, or does not
+      #   accept the value
+      # @raise [CurveKeyError] when the value is a malformed CURVE key
       # @raise [UnsupportedError] when this libzmq does not have the option
       def encode(value, socket_type = nil)
         check_supported
@@ -73,7 +73,7 @@ module Godwit
       # Checks that the option can be read.
       # @param socket_type [Symbol, nil] :REQ and so on; nil skips that check
       # @return [self]
-      # @raise [OptionError] when the option cannot be read, or is not for the type
+      # @raise [OptionError] when the option cannot be read, or is not for the socket type
       # @raise [UnsupportedError] when this libzmq does not have the option
       def check_readable(socket_type = nil)
         check_supported
@@ -83,12 +83,12 @@ module Godwit
       end
 
       # @param socket_type [Symbol, nil] :REQ and so on
-      # @return [Boolean] whether sockets of the type take it
+      # @return [Boolean] whether sockets of the type accept the option
       def for_type?(socket_type) = types.nil? || socket_type.nil? || types.include?(socket_type)
 
-      # @param version [String, nil] of the libzmq in question; nil: the running one
+      # @param version [String, nil] version of a libzmq; nil: the running one
       # @param features [#call, nil] tells whether that libzmq was built with :draft, :curve and so
-      #   on; nil: the running one
+      #   on; nil: the features of the running one
       # @return [self]
       # @raise [UnsupportedError] when that libzmq does not have the option
       def check_supported(version = nil, features = nil)
@@ -107,7 +107,7 @@ module Godwit
         self
       end
 
-      # @return [Boolean] whether the running libzmq has it
+      # @return [Boolean] whether the running libzmq has the option
       def supported?
         check_supported
         true
@@ -127,7 +127,7 @@ module Godwit
       end
 
       # @private
-      # @return [OptionError] with the allowed values, and the value (of a secret only its class)
+      # @return [OptionError] names the allowed values, and the value (if secret, only its class)
       def refusal(value)
         klass = (type == :key && value.is_a?(String)) ? CurveKeyError : OptionError
         error("takes #{allowed}, not #{describe(value)}", klass)
@@ -140,7 +140,7 @@ module Godwit
         begin
           yield
         rescue OptionError
-          refused = true # the error raised here has no cause, which would name the number only
+          refused = true # not raised here: the error would get a cause, which names only the number
         end
         raise error("takes #{allowed}: libzmq refuses #{describe(value)}") if refused
       end
@@ -158,7 +158,7 @@ module Godwit
       end
     end
 
-    # Names that users type for options with another name.
+    # Names that are no option, and that users try for other options.
     GUESSES = Runtime.shareable({
       hwm: "send_hwm:, recv_hwm:", high_water_mark: "send_hwm:, recv_hwm:",
       timeout: "send_timeout:, recv_timeout:", topic: "subscribe:", topics: "subscribe:",
@@ -171,7 +171,7 @@ module Godwit
     # @param name [Symbol, String] such as :send_hwm
     # @param scope [Symbol] :socket or :context
     # @return [Option] of that name
-    # @raise [OptionError] when there is none; it names the nearest, and the list of options
+    # @raise [OptionError] when there is none; the text names similar ones and the list of options
     def self.fetch(name, scope = :socket)
       table = (scope == :context) ? CONTEXT : SOCKET
       option = table[name] || (name.is_a?(String) && table[name.to_sym])
@@ -182,16 +182,16 @@ module Godwit
     end
 
     # @param name [Symbol, String]
-    # @return [Option] of a socket
+    # @return [Option] a socket option
     # @see fetch
     def self.socket(name) = fetch(name)
     # @param name [Symbol, String]
-    # @return [Option] of a context
+    # @return [Option] a context option
     # @see fetch
     def self.context(name) = fetch(name, :context)
 
     # @private
-    # @return [Boolean] whether users type it for something else
+    # @return [Boolean] whether `name` is no option, but one that users try for others
     def self.guessed?(name) = GUESSES.key?(name)
 
     # @private

@@ -5,16 +5,16 @@ require "socket"
 module Godwit
   class Loop
     # The sockets and IOs of a loop, in its poller, and their callbacks. An interrupt may come
-    # between the two changes of a registration; each step leaves a state that the next call can
-    # repair.
+    # between the change of the poller and that of the callbacks; the next call can repair the state
+    # in between.
     # @private
     class Watches
       def initialize
         @lock = Mutex.new
         @watches = {}.compare_by_identity
         @closed = false
-        # The pair has no traffic: always writable, never readable. Watching it for writability
-        # wakes the poller. This needs no buffer that could be full, and works in a trap block.
+        # No bytes go through the pair: it is always writable, never readable. Watching it for
+        # writability wakes the poller, which needs no space in a buffer, and works in a trap block.
         @wakeup, @silent = UNIXSocket.pair
         @poller = Poller.new(@wakeup)
       end
@@ -57,7 +57,7 @@ module Godwit
         end
       end
 
-      # @return [Socket, IO, #to_io, nil] one that has ended so, which it removes
+      # @return [Socket, IO, #to_io, nil] the removed object: closed, or without its context
       def drop_ended(error)
         ended = error.is_a?(ClosedError) ? :closed? : :terminated?
         object, watch = locked(:run) { @watches.find { |_, watch| watch.public_send(ended) } }
@@ -134,7 +134,7 @@ module Godwit
 
       def remove(event) = @entries.delete(event)
 
-      # Returns nil when the callback was registered in this turn, after the event was seen.
+      # Returns nil if the callback was registered in this turn, after the poller saw the event.
       def callback(event, turn)
         callback, since = @entries[event]
         callback unless since == turn

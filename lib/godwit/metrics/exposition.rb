@@ -2,8 +2,8 @@
 
 module Godwit
   class Metrics
-    # Writes the text form of Prometheus, version 0.0.4. Values of one name and the same labels are
-    # added, of `last_activity` the latest stays.
+    # Writes the text form of Prometheus, version 0.0.4. Values with one name and the same labels
+    # are added; of `last_activity`, the latest is used.
     # @see https://prometheus.io/docs/instrumenting/exposition_formats/
     class Exposition
       Family = Struct.new(:name, :type, :help)
@@ -38,7 +38,7 @@ module Godwit
         @samples = FAMILIES.transform_values { {} }
       end
 
-      # @param value [Integer, nil] nil: unknown
+      # @param value [Integer, nil] nil: unknown, and so ignored
       def add(name, labels, value)
         return if value.nil?
         before = @samples.fetch(name)[labels]

@@ -2,13 +2,13 @@
 
 module Godwit
   class Monitor
-    # One kind of event: its bit in libzmq, the kind of its value, and its meaning.
+    # One kind of event: its name, its bit in libzmq, the kind of its value, and its meaning.
     # @private
     Kind = Struct.new(:name, :bit, :value, :text)
 
-    # The events of libzmq. The value is a descriptor (:fd), an errno (:errno), milliseconds
-    # (:interval), a protocol error (:protocol), the status code of an authenticator (:status), the
-    # number of waiting messages (:counts), or nothing. {file:docs/monitor.md} shows this table.
+    # The events of libzmq. An event's value is a descriptor (:fd), an errno (:errno), milliseconds
+    # (:interval), a protocol error (:protocol), an authenticator's status code (:status), the
+    # numbers of waiting messages (:counts), or nothing. {file:docs/monitor.md} shows this table.
     # @private
     KINDS =
       [
@@ -115,17 +115,17 @@ module Godwit
     class Event
       # @return [Symbol] one of {Monitor::EVENTS}
       attr_reader :name
-      # @return [String] of a connection that this socket makes, the peer's endpoint; else the bound
-      #   one; "" when libzmq names none
+      # @return [String] the peer's endpoint, for a connection that this socket makes; else the
+      #   bound endpoint; "" when libzmq names none
       attr_reader :endpoint
-      # @return [Integer] libzmq's value: a descriptor, an errno, milliseconds, a code; see
+      # @return [Integer] libzmq's value: a descriptor, an errno, milliseconds or a code; see
       #   {file:docs/monitor.md}
       attr_reader :value
-      # @return [Array<Integer>] libzmq's values: one, but two of a :pipes_stats
+      # @return [Array<Integer>] libzmq's values: two of a :pipes_stats event, one of any other
       attr_reader :values
-      # @return [String, nil] this end of the connection; nil on a libzmq without drafts
+      # @return [String, nil] this socket's own endpoint; nil on a libzmq without drafts
       attr_reader :local_endpoint
-      # @return [String, nil] the peer's end of the connection; nil on a libzmq without drafts
+      # @return [String, nil] the peer's endpoint; nil on a libzmq without drafts
       attr_reader :remote_endpoint
 
       # @private
@@ -144,7 +144,7 @@ module Godwit
       end
 
       # @return [SystemCallError, nil] for an event whose value is an errno, such as
-      #   Errno::ECONNREFUSED; a new one each time
+      #   Errno::ECONNREFUSED; each call makes a new one
       def error
         SystemCallError.new(nil, value) if @kind == :errno && value.positive?
       end
@@ -164,8 +164,8 @@ module Godwit
         value / 1000.0 if @kind == :interval
       end
 
-      # The descriptor of the connection, only to tell connections apart. It may be closed already,
-      # or be another file's.
+      # The descriptor of the connection, only to tell connections apart. The descriptor may be
+      # closed already, or belong to another file.
       # @return [Integer, nil]
       def fd
         value if @kind == :fd
@@ -180,7 +180,7 @@ module Godwit
         end
       end
 
-      # @return [Boolean] whether it is one of {Monitor::FAILURES}
+      # @return [Boolean] whether the event is one of {Monitor::FAILURES}
       def failure? = FAILURES.include?(name)
 
       # @return [String] one line
@@ -206,7 +206,7 @@ module Godwit
       # @return [Hash{Symbol => Object}]
       def to_h(keys = nil) = deconstruct_keys(keys)
       # @param other [Object]
-      # @return [Boolean] whether it is the same event at the same place with the same values
+      # @return [Boolean] whether `other` has the same name, endpoints and values
       def ==(other) = other.is_a?(Event) && state == other.state
       alias_method :eql?, :==
       # @return [Integer]

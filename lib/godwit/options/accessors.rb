@@ -3,7 +3,7 @@
 module Godwit
   module Options
     # A reader and a writer of each socket option, such as `linger` and `linger=`; Booleans have a
-    # reader with a `?` as well. All call `get` and `set`. Any thread or fiber may call them.
+    # reader with a `?` as well. They all call `get` and `set`. Any thread or fiber may call them.
     # {file:docs/options.md} lists the options: their types, ranges, defaults.
     module SocketAccessors
     end

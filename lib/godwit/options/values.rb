@@ -11,7 +11,7 @@ module Godwit
         int: INT_MAX, duration: INT_MAX, prefix: INT_MAX, id32: 0xffff_ffff, int64: INT64_MAX,
         uint64: Runtime::MAX_UINT64
       }.freeze
-      # The number is a String, since an Integer of mruby is smaller.
+      # The number is a String, since an Integer of mruby cannot be so large.
       MAX_UINT64 = "18446744073709551615"
 
       def self.encode(option, value)
@@ -76,8 +76,8 @@ module Godwit
         value if (value <=> min) != -1 && (value <=> max(option)) != 1
       end
 
-      # Rounds to libzmq's unit and step, but a positive value never to 0. In mruby the last two
-      # bits of a Float are 0, so 0.0015 * 1000 is less than 1.5; 1 + 1e-14 corrects that.
+      # Rounds to libzmq's unit and step, but never a positive value to 0. In mruby a Float's last
+      # two bits are 0, so 0.0015 * 1000 is less than 1.5; 1 + 1e-14 corrects that.
       def self.encode_duration(option, value)
         return unless Timeout.number?(value) && value.finite?
         return unless value.between?(0, MAX.fetch(:duration))
@@ -111,7 +111,7 @@ module Godwit
       # Appends a NUL to a String of four bytes, which libzmq would read as an int.
       def self.encode_prefix(option, value)
         return unless value.bytesize.between?(option.min, option.max) && !value.b.include?("\0")
-        # Only zmq_ctx_set_ext takes Strings; only a libzmq with drafts has it.
+        # Only zmq_ctx_set_ext accepts Strings, and only a libzmq with drafts has this function.
         unless Godwit.has?(:draft)
           raise option.error("takes a String only with a libzmq built with drafts, else an Integer",
             UnsupportedError)
@@ -133,7 +133,7 @@ module Godwit
         Runtime.text(raw.delete_suffix("\0"))
       end
 
-      # libzmq gives zeros for a key that was never set.
+      # libzmq returns zeros for a key that was never set.
       def self.decode_key(raw)
         Z85.encode(raw) unless raw.nil? || raw.count("\0") == raw.bytesize
       end

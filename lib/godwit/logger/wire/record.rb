@@ -9,20 +9,20 @@ module Godwit
     # Level, program and host come from the topic, writer and numbers from the header's beginning.
     # The first call of any other method parses the whole header.
     #
-    # **Threads**: several may read one record; it never changes.
+    # **Threads**: several may read one record; a record never changes.
     class Record
       # The keys of a header, in the order in which Godwit writes them.
       KEYS = Header::KEYS
-      # The time in a line of Ruby's Logger without a format of its own.
+      # The form of the time in lines of Ruby's Logger, unless its datetime_format changes it.
       LINE_TIME = /\A\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}\z/
       LINES = Lines.new
       private_constant :LINES, :LINE_TIME
 
       class << self
         # @param frames [Array<String>, String] a message of one record as
-        #   {Godwit::Socket::Messages#recv} gives it; see {parse_all}
-        # @param topics [Hash, nil] within Godwit: a `Topic.memory`, for parsing many records faster
-        # @return [Record, nil] nil when it is neither a record nor a line
+        #   {Godwit::Socket::Messages#recv} returns it; see {parse_all}
+        # @param topics [Hash, nil] within Godwit: a `Topic.memory`, which makes many calls faster
+        # @return [Record, nil] nil when the message is neither a record nor a line
         def parse(frames, topics = nil)
           return new([frames], nil, nil) if frames.is_a?(String)
           return (new(frames, nil, nil) if frames.size == 1) if frames.size != 3
@@ -33,15 +33,15 @@ module Godwit
           return new(frames, names, start) if start
           start = Header.of(data = Header.parse(header))
           new(frames, names, start, data) if start
-        # The socket's `encoding:` is not binary, and the bytes are invalid in it.
+        # The bytes are invalid in the socket's `encoding:`, which is not binary.
         rescue ArgumentError, Encoding::CompatibilityError
           parse(frames.map(&:b), topics)
         end
 
-        # The records of a message, of which a writer may send several together.
+        # The records of a message, in which a writer may send several.
         # @param message [Array<String>, String] a message as {Godwit::Socket::Messages#recv}
-        #   gives it
-        # @return [Array<Record>] empty when it is neither a record, nor a line, nor a batch
+        #   returns it
+        # @return [Array<Record>] empty when the message is neither a record, a line nor a batch
         def parse_all(message)
           (Packing.split(message) || [message]).filter_map { |frames| parse(frames) }
         end
@@ -55,15 +55,15 @@ module Godwit
         @data = data if data
       end
 
-      # @return [Boolean] whether it is a line of a plain writer: it has no {#seq}; level, program
-      #   and time come from the line, if that has the format of Ruby's Logger
+      # @return [Boolean] whether it is a line of a plain writer. Such a line has no {#seq}; if it
+      #   has the format of Ruby's Logger, level, program and time come from it
       def plain? = @frames.size == 1
       # @return [String, nil] id of the writer, 32 hexadecimal digits; each process has its own
       def writer = @header&.writer
-      # @return [Integer, nil] number of the writer's record, from 1; dropped records count too
+      # @return [Integer, nil] the writer's number of the record, from 1; dropped records count too
       def seq = @header&.seq
-      # @return [Integer, nil] number of the writer's record in this topic, so that a subscriber of
-      #   some topics sees gaps in them
+      # @return [Integer, nil] the writer's number of the record within its topic, so that a
+      #   subscriber of some topics sees gaps in them
       def tseq = @header&.tseq
       # @return [Integer] 0 (debug) to 5 (unknown), as in ::Logger
       def level = names.level
@@ -76,7 +76,7 @@ module Godwit
       # @return [String] the message, in UTF-8; invalid bytes are replaced
       def text = @shown ||= utf8((plain? && line) ? line.text : @frames.last)
 
-      # @return [Time, nil] when it was written, by the writer's clock, in this process's time zone
+      # @return [Time, nil] when the record was logged, by the writer's clock; local time here
       def time
         return @time if defined?(@time)
         return @time = line && line_time if plain?
@@ -84,13 +84,13 @@ module Godwit
         @time = ns && Time.at(ns / 1_000_000_000, ns % 1_000_000_000, :nsec)
       end
 
-      # @return [Integer, nil] nanoseconds since 1970
+      # @return [Integer, nil] when the record was logged, in nanoseconds since 1970
       def t_ns = @header&.t_ns
-      # @return [Integer, nil] nanoseconds of the monotonic clock of the writer's machine
+      # @return [Integer, nil] the same by the monotonic clock of the writer's machine; nanoseconds
       def mono_ns = @header&.mono_ns || integer("mono_ns")
-      # @return [Integer, nil] process id
+      # @return [Integer, nil] the writer's process id
       def pid = plain? ? line && line.pid.to_i : @header.pid || integer("pid")
-      # @return [Integer, String, nil] thread id, or what a foreign writer sent
+      # @return [Integer, String, nil] thread id, or what another program sent
       def thread = data["thread"]
       # @return [Array] such as ["req-9"]
       def tags = data["tags"].is_a?(Array) ? data["tags"] : []
@@ -102,7 +102,7 @@ module Godwit
       def data = @data ||= plain? ? {} : Header.parse(@frames[1])
 
       # The line that Ruby's Logger would have written, with a newline; a plain line as it came. An
-      # error beside the text follows the text's first line.
+      # error that is not in the text follows the text's first line.
       # @return [String] UTF-8
       def to_s
         return "#{utf8(@frames.first).chomp}\n" if plain?
@@ -110,12 +110,12 @@ module Godwit
       end
 
       # @private
-      # @return [String] the text with class, message and location of an error beside it
+      # @return [String] the text, with class, message and location of an error that is not in it
       def text_with_error
         return text if plain? || !@frames[1].include?('"error":') || !error
         rest = ErrorText.after(text, error)
         return ErrorText.insert(text, [ErrorText.line(error)]) unless rest
-        rest.empty? ? ErrorText.line(error) : text # Ruby's lines of an error have all of it
+        rest.empty? ? ErrorText.line(error) : text # the text itself shows the whole error
       end
 
       # @return [Hash] the header and `text`, as `--json` prints them
@@ -124,7 +124,7 @@ module Godwit
         {"plain" => true, "level" => level, "prog" => prog, "pid" => pid, "text" => text}.compact
       end
 
-      # @param arguments [Array] of JSON's generator
+      # @param arguments [Array] arguments of JSON's generator
       # @return [String] a JSON object
       def to_json(*arguments) = to_h.to_json(*arguments)
       # @return [Array<String>] the frames as received
@@ -153,7 +153,7 @@ module Godwit
 
       private
 
-      # The level, program and host. Those of a plain line are known once the line is parsed.
+      # The level, program and host; those of a plain line come from parsing the line.
       def names
         @names ||= begin
           level = line ? Lines.level(@frames.first) : 5

@@ -2,14 +2,14 @@
 
 module Godwit
   class Logger < ::Logger
-    # Makes text and JSON of the objects that a program logs. No method raises: the result says what
-    # could not be shown.
+    # Makes text and JSON of the objects that a program logs. No method raises: the result says
+    # which object could not be shown.
     module Text
-      MAX_BYTES = 64 * 1024 # bytes of a text, and of a payload
-      MAX_NAME = 1024 # bytes of a program's or a host's name
-      MAX_CAUSES = 10 # causes of an error
-      MAX_LINES = 200 # lines of an error's backtrace
-      MAX_LINE = 256 # bytes of a backtrace's line when the error has too many bytes
+      MAX_BYTES = 64 * 1024 # most bytes of a text, and of a payload
+      MAX_NAME = 1024 # most bytes of a program's or a host's name
+      MAX_CAUSES = 10 # most causes of an error that are shown
+      MAX_LINES = 200 # most lines of an error's backtrace
+      MAX_LINE = 256 # most bytes of a backtrace's line, when the whole error is too long
       # JSON's generator writes objects of these classes by itself.
       SIMPLE = [::String, ::Symbol, ::Integer, ::Float, ::NilClass, ::TrueClass, ::FalseClass]
         .to_h { |kind| [kind, true] }.compare_by_identity.freeze
@@ -32,7 +32,7 @@ module Godwit
       def cut(text, most = MAX_BYTES)
         return text if text.bytesize <= most
         size = most
-        # A text is not cut in the middle of a character.
+        # No character is cut in two.
         size -= 1 while size > most - 4 && (text.getbyte(size) & 0xC0) == 0x80
         "#{utf8(text.byteslice(0, size))}...(cut #{text.bytesize - size} bytes)"
       end
@@ -50,11 +50,11 @@ module Godwit
         "(#{class_of(message)} could not be shown: #{class_of(error)})"
       end
 
-      # @return [String] a new String, whatever to_s gives, and faster than dup
+      # @return [String] a new String even if `to_s` returns an old one; faster than dup
       def string(object) = "#{object}" # standard:disable Style/RedundantInterpolation
       def line(text) = text.encoding.ascii_compatible? ? text.delete_suffix("\n") : text.chomp
 
-      # @return [String] text and data as `godwit log tail --backtrace` shows them
+      # @return [String] text and data, in the form of `godwit log tail --backtrace`
       def with(message, payload)
         text = utf8(of(message))
         exception, payload = split_error(payload)
@@ -64,17 +64,17 @@ module Godwit
         [ErrorText.insert(text, details), *ErrorText.rest(error)].join("\n")
       end
 
-      # @return [String] such as "user=42"
+      # @return [String] the payload's text, such as "user=42"
       def data(payload)
         return json(payload) unless ::Hash === payload
         payload.map { |key, value| "#{utf8(name(key))}=#{bare(value)}" }.join(" ")
-      rescue *FAULTS # the methods of a subclass of Hash
+      rescue *FAULTS # a method of the program's subclass of Hash has failed
         json(payload)
       end
 
-      # Finds the error beside a text: `log.error("saving failed", error)`, or under the key
-      # `exception:`, `error:` or ActiveSupport's `exception_object:`. Returns the error or nil, and
-      # the rest of the payload.
+      # Finds the error that a call logs beside its text: `log.error("saving failed", error)`, or
+      # under the key `exception:`, `error:` or ActiveSupport's `exception_object:`. Returns the
+      # error or nil, and the rest of the payload.
       def split_error(payload)
         return [payload, nil] if ::Exception === payload
         return [nil, payload] unless ::Hash === payload
@@ -86,7 +86,7 @@ module Godwit
         error = payload[key]
         rest = payload.except(key)
         [error, (rest unless rest.empty?)]
-      rescue *FAULTS # the methods of a subclass of Hash
+      rescue *FAULTS # a method of the program's subclass of Hash has failed
         [nil, payload]
       end
 
@@ -113,12 +113,12 @@ module Godwit
         false
       end
 
-      # @return [String] such as "1 record is", without verbs "1 record"
+      # @return [String] such as "1 record is", or "1 record" without verbs
       def count(records, one = nil, more = nil)
         [records, (records == 1) ? ["record", *one] : ["records", *more]].join(" ")
       end
 
-      # @return [String] of a header: `,"key":` and the value
+      # @return [String] a field of a header: comma, key and value in JSON
       def field(key, value)
         json = json(value)
         json = JSON.generate(cut(json)) if json.bytesize > MAX_BYTES
@@ -127,7 +127,7 @@ module Godwit
 
       def payload_field(payload) = Header.payload(payload) || field("payload", payload)
 
-      # @return [String] as {field}; messages and backtraces that are too long are cut
+      # @return [String] a field as {field} makes it, in which long messages and backtraces are cut
       def error_field(exception)
         room = MAX_BYTES
         json = json(error(exception))
@@ -160,7 +160,7 @@ module Godwit
         {class: cut(kind, MAX_LINE), message: cut(text, room / 2), backtrace: lines}
       end
 
-      # @return [String] such as "no such key (KeyError)"
+      # @return [String] the error's text, such as "no such key (KeyError)"
       def title(exception) = "#{message(exception)} (#{class_of(exception)})"
 
       def message(exception)
@@ -169,10 +169,10 @@ module Godwit
         "(could not be shown: #{class_of(error)})"
       end
 
-      # @return [String] what JSON refuses is a String, its `inspect`
+      # @return [String] JSON; an object that JSON refuses becomes a String, its `inspect`
       def json(value)
         sound_json(value)
-      rescue *FAULTS # JSON refuses NaN, cycles and invalid UTF-8; a to_json may raise
+      rescue *FAULTS # JSON refuses NaN, cycles and invalid UTF-8; a program's to_json may raise
         json_by_pieces(value)
       end
 
@@ -197,14 +197,14 @@ module Godwit
 
       def json_text(text) = JSON.generate(utf8(text))
 
-      # An object's own to_json may give anything, which would break the whole header. So the JSON
-      # of a value with such objects is parsed as a check.
+      # The program's own to_json may return anything, which would break the whole header. So JSON
+      # that such methods made is parsed as a check.
       def sound_json(value)
         return utf8(JSON.generate(value)) if simple?(value)
         utf8(JSON.generate(in_json(value))).tap { |json| JSON.parse(json) }
       end
 
-      # Gives objects of Ruby's own classes one form, whatever to_json other libraries define.
+      # Objects of Ruby's own classes get one form, whichever to_json other libraries define.
       def in_json(value, depth = 0)
         return value if depth > DEPTH
         case value
@@ -216,7 +216,7 @@ module Godwit
         end
       end
 
-      # @return [Boolean] whether JSON's generator writes all of it by itself
+      # @return [Boolean] whether JSON's generator writes the whole value by itself
       def simple?(value, depth = 0)
         kind = value.class
         return true if SIMPLE[kind]
@@ -233,7 +233,7 @@ module Godwit
         true
       end
 
-      # @return [String] also for a BasicObject
+      # @return [String] the name of the object's class, also for a BasicObject
       def class_of(object)
         kind = ::Kernel.instance_method(:class).bind_call(object)
         ::Module.instance_method(:to_s).bind_call(kind)

@@ -3,12 +3,12 @@
 module Godwit
   class Logger < ::Logger
     # The first frame of a record, `ERROR.billing.web1.`: level, program and host. Each ends with a
-    # dot, so that the prefix of `billing` does not match `billing2`. `.` and `%` in a piece are
-    # written %2E and %25.
+    # dot, so that the prefix of `billing` does not match `billing2`. `.` and `%` in one of the
+    # three are written %2E and %25.
     module Topic
       ESCAPED = {"." => "%2E", "%" => "%25"}.freeze
       PLAIN = ESCAPED.invert.freeze
-      # What a topic says: the level's label, program and host in UTF-8, the level's number.
+      # A topic's content: the level's label, program and host in UTF-8, and the level's number.
       Names = Struct.new(:label, :prog, :host, :level)
       FORM = /\A(DEBUG|INFO|WARN|ERROR|FATAL|ANY)\.([^.]*)\.([^.]*)\.\z/
 
@@ -32,8 +32,8 @@ module Godwit
         end
       end
 
-      # The prefixes that a SUB subscribes to, [""] for everything. Plain lines (Ruby's Logger,
-      # rbczmq's) begin with the level's letter.
+      # The prefixes that a SUB subscribes to; [""] for all records. Plain lines (of Ruby's Logger
+      # or rbczmq) begin with the level's letter.
       def subscriptions(levels: nil, progs: nil)
         return [""] unless levels || progs
         (levels || (0..5)).flat_map do |level|

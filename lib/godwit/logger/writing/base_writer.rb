@@ -2,7 +2,7 @@
 
 module Godwit
   class Logger < ::Logger
-    # The base of {Sender} and {DurableWriter}: their process, and how they end.
+    # The base of {Sender} and {DurableWriter}: the process that they belong to, and their close.
     class BaseWriter
       def initialize(settings, warnings)
         @settings = settings
@@ -21,21 +21,21 @@ module Godwit
       def at_work? = own? && !@closing
       # @return [Boolean] whether linger ended before all records were sent or acknowledged
       def incomplete? = @incomplete
-      # Opens whatever may fail at once, such as an address in use.
+      # Opens, before the first record, what may fail: such as an address in use.
       def open = nil
-      # Takes over the counts of a writer that had to end.
+      # Adopts the counts of an earlier writer, which had to end.
       def inherit(_writer) = nil
       # False while another thread closes the writer, or after an interrupted close.
       def ended? = !own? || (@finished && !@ending.locked?)
 
       # Sends the queued records for linger, at most `most` seconds from `start`, and warns about
-      # the rest. Other threads wait for the first that closes. After an interrupt the next call
-      # continues.
+      # the rest. If another thread is closing the writer, this call waits for it. After an
+      # interrupt, the next call continues.
       def close(start = Timeout.now, most = @settings.linger)
         return if !own? || Thread.current.equal?(@thread)
         stop
         ended = first_with(@ending) do
-          # A thread that is about to start must not come after the end.
+          # Another thread's {start} must not begin a thread after the end.
           Thread.pass while @starting.locked? && !@starting.owned?
           finish(start + [@settings.linger, most].min) unless @finished
         end

@@ -4,28 +4,28 @@ require_relative "log_queue" unless Godwit::BACKEND == :native
 
 module Godwit
   class Logger < ::Logger
-    # The extension's queue, or the one in Ruby.
+    # The queue of the C extension, or the one in Ruby.
     QUEUE = (BACKEND == :native) ? Backend::Native::LogQueue : LogQueue
     private_constant :QUEUE
 
-    # The queue between callers and the sender, and what callers do when it is full. Callers take a
-    # lock only to wait, which a trap handler cannot.
+    # The queue between callers and the sender, and what callers do when it is full. Callers lock
+    # the mutex only to wait; a trap handler cannot lock it.
     class BoundedQueue < QUEUE
-      # Stands in the queue behind the entries that a caller of {#flush} waits for.
+      # An element of the queue after the entries that a caller of {#flush} waits for.
       class FlushMark
-        attr_accessor :sent # whether the sender has sent the entries; nil: not known yet
+        attr_accessor :sent # whether the sender has sent the entries; nil: not yet known
         def bytes = LoggerConstants::ENTRY_BYTES
       end
 
-      # Entries after which a caller yields to the sender. With Ruby's own time slices tens of
-      # thousands pile up, grow old and go through the collector: 11 us a record instead of 7.
+      # After so many entries a caller yields to the sender. With Ruby's own time slices, tens of
+      # thousands of entries wait and cost the garbage collector time: 11 us per record, not 7.
       PASS_EVERY = 256
-      # Seconds that a caller yields to the sender, and how often: it waits again if the socket has
+      # Seconds that a caller yields to the sender, and how often: it yields again if the socket has
       # accepted records and other callers used the space, or before the first connection.
       YIELD = 0.05
       YIELDS = 10
-      # Seconds of such waits without success until the socket counts as unresponsive. A reader that
-      # eight writers flood leaves one of them without progress for longer than YIELD.
+      # Seconds of unsuccessful waits after which the socket counts as unresponsive. When eight
+      # writers flood a reader, one of them may make no progress for longer than YIELD.
       LONGEST_WAIT = 1.0
 
       def initialize(settings, sequence)
@@ -41,15 +41,15 @@ module Godwit
 
       def empty? = size.zero?
 
-      # Adds an entry; any thread may call it. Returns true, also for a record that was dropped and
-      # counted; :closed when the queue has not accepted the entry.
+      # Adds an entry; any thread may call this method. Returns true, also if the record was dropped
+      # and counted; :closed when the queue has not accepted the entry.
       def push(entry)
         return overflow(entry) if full?
         append(entry) || :closed
       end
 
       # Waits until the sender has sent all earlier entries.
-      # @return [Boolean] false: some were not sent, or not in time
+      # @return [Boolean] false: not all entries were sent, or not in time
       def flush(seconds)
         mark = FlushMark.new
         @lock.synchronize do
@@ -65,8 +65,8 @@ module Godwit
         wake
       end
 
-      # The sender waits here for an entry, and dequeues all entries that are there. Only the wait
-      # takes interrupts.
+      # The sender calls this method: it waits for an entry, and dequeues all entries that are
+      # there. Interrupts come only during the wait.
       def take(most)
         Thread.handle_interrupt(Object => :on_blocking) { super }
       ensure
@@ -80,8 +80,8 @@ module Godwit
         @waited_from = nil
       end
 
-      # The sender has to wait for the socket, which callers may call unresponsive from that time
-      # on. How long the sender has waited does not count: it may wait for the GVL.
+      # Notes that the sender waits for the socket. From `unresponsive_from` on, callers may count
+      # the socket as unresponsive. The sender's own wait does not count: it may be for the GVL.
       def stall(unresponsive_from = 0)
         @unresponsive_from = unresponsive_from
         @stalled = self.stalled = true
@@ -94,7 +94,7 @@ module Godwit
         wake if @waiters.positive?
       end
 
-      # Empties a closed queue that has no sender.
+      # Empties a closed queue that has no sender, and returns the number of its records.
       def clear
         records = 0
         while (entry = shift)
@@ -123,13 +123,13 @@ module Godwit
         true
       end
 
-      # Yields to the sender while the socket accepts.
+      # Yields to the sender as long as the socket accepts messages.
       def yield_turn
         YIELDS.times do
           before = @steps
           return false if unresponsive?
           return true if wait_for_space(YIELD, patient: false)
-          next unless @steps == before # the socket accepted nothing
+          next unless @steps == before # meanwhile the socket has accepted nothing
           now = Timeout.now
           from = (@waited_from ||= now - YIELD)
           @unresponsive = true if @stalled && now > @unresponsive_from && now - from > LONGEST_WAIT
@@ -143,7 +143,7 @@ module Godwit
         end
         !full?
       rescue ThreadError
-        false # this is a trap handler, which cannot lock
+        false # this is a trap handler, which cannot lock the mutex
       end
 
       # The caller holds the lock. A waiting caller counts itself before it checks the condition,
@@ -163,7 +163,7 @@ module Godwit
 
       def wake
         @lock.synchronize { @changed.broadcast }
-      rescue ThreadError # this is a trap handler, which cannot lock
+      rescue ThreadError # this is a trap handler, which cannot lock the mutex
         Thread.new { wake }
       end
     end

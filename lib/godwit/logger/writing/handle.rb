@@ -3,11 +3,11 @@
 module Godwit
   class Logger < ::Logger
     # What a logger and its clones share: the {Sender} or {DurableWriter} of the current process. A
-    # forked child gets its own when it logs first. No record passes a Handle.
+    # forked child gets its own when it logs first. A Handle itself handles no record.
     class Handle
       class << self
-        # An interrupt (`Timeout`) must not leave a folder or a port behind without an owner. So it
-        # waits until the block has the handle.
+        # An interrupt (`Timeout`) must not leave a locked folder or a bound port without an owner.
+        # So interrupts wait until the block has the handle.
         def open(endpoint, **options)
           handle = nil
           Keywords.check(Settings, options, Logger)
@@ -18,8 +18,8 @@ module Godwit
           handle&.current&.close(Timeout.now, 0) unless done # the writer gets no linger
         end
 
-        # The garbage collector must not wait for linger, so a thread closes. A sender that never
-        # started has nothing to send. At the process's end no thread can start.
+        # The garbage collector must not wait for linger, so a new thread closes the sender. A
+        # sender that never started has nothing to send. While a process exits, no thread can start.
         def finalizer(held)
           proc do
             sender = held[0]
@@ -32,33 +32,33 @@ module Godwit
         @settings = settings
         @warnings = Warnings.new(settings.endpoint)
         @reopening = Mutex.new
-        @earlier = [] # stats of the senders that {#reopen} ended
-        @held = [new_sender] # the finalizer holds this Array, not the handle
+        @earlier = [] # stats of the senders that {#reopen} closed
+        @held = [new_sender] # the finalizer has a reference to this Array, not to the Handle
         ObjectSpace.define_finalizer(self, Handle.finalizer(@held))
         Registry.add(self)
         return unless settings.bind? || settings.durable
-        # An address or a folder in use raises now, and not at the first record.
+        # An address or a folder in use raises an error now, and not at the first record.
         current.open
         current.start
       end
 
       attr_reader :settings
-      # @return [Sender, DurableWriter] the last one, maybe of the parent process
+      # @return [Sender, DurableWriter] the latest one, maybe the parent process's
       def current = @held[0]
 
-      # @return [Sender, DurableWriter] this process's, started if a thread can be created
+      # @return [Sender, DurableWriter] this process's; started, unless no thread can be created
       def sender
         sender = @held[0]
         sender.alive? ? sender : recreate(sender)
       end
 
-      # Waits for a {#reopen} in another thread, if the sender is closed.
+      # If the sender is closed, waits for another thread's {#reopen}. Returns whether it is open.
       def replaced?
         return true unless sender.closed?
         return false unless @reopening.locked? && !@reopening.owned?
         @reopening.synchronize { !current.closed? }
       rescue ThreadError
-        false # this is a trap handler, which cannot lock
+        false # this is a trap handler, which cannot lock the mutex
       end
 
       # Counts a record that came after the close.
@@ -94,15 +94,15 @@ module Godwit
 
       private
 
-      # Starts a thread when the sender's has not started, was killed, or is the parent process's.
+      # Starts the sender's thread; first makes a new sender if this one is closed or the parent's.
       def recreate(sender)
         return sender if @closed || Exit.past?
         if !sender.own? || sender.closed?
-          # The new sender may hold a folder, which must be closed.
+          # The new sender may have locked a folder, so an interrupt must not lose it.
           Thread.handle_interrupt(Object => :never) do
             fresh = new_sender
             fresh.inherit(sender) if sender.own?
-            # CRuby switches threads before the `?`, and not between it and the assignment.
+            # CRuby may switch threads before the `?`, but not between it and the assignment.
             @held[0].equal?(sender) ? @held[0] = fresh : fresh.close
           end
           sender = @held[0]
@@ -115,8 +115,8 @@ module Godwit
         sender
       end
 
-      # The new sender is there before the old one ends, unless both need the same address or
-      # folder: then callers wait for the end.
+      # The new sender exists before the old one closes, unless both need the same address or
+      # folder: then callers wait for the close.
       def move(settings)
         @reopening.try_lock || @reopening.lock
         warnings = Warnings.new(settings.endpoint)

@@ -19,12 +19,12 @@ module Godwit
 
       attr_writer :stalled # whether callers need not yield, since the sender can send nothing
 
-      # @return [Boolean] false: closed
+      # @return [Boolean] false: the queue is closed
       def append(entry)
         count(entry.bytes)
         begin
           @queue << entry
-        rescue ThreadError # JRuby: a deferred interrupt ended the wait for the queue's own lock
+        rescue ThreadError # on JRuby, a deferred interrupt ended the wait for the queue's own lock
           retry
         end
         Thread.pass if (@queue.size % @pass_every).zero? && !@stalled
@@ -41,9 +41,9 @@ module Godwit
         nil
       end
 
-      # @return [Array<Entry, FlushMark>, nil] nil: closed, and empty
+      # @return [Array<Entry, FlushMark>, nil] nil: the queue is closed and empty
       def take(most)
-        count_nothing if @queue.empty? # a kill between count and push leaves a difference
+        count_nothing if @queue.empty? # a kill between count and push leaves too high a count
         entry = @queue.pop or return
         bytes = entry.bytes
         batch = [entry]
@@ -53,7 +53,7 @@ module Godwit
           batch << entry
         end
         batch
-      rescue ThreadError # a caller removed that entry first
+      rescue ThreadError # a caller has removed that entry meanwhile
         batch
       ensure
         count(-bytes) if bytes
@@ -70,7 +70,7 @@ module Godwit
       def _waiters = @queue.num_waiting
 
       if RUBY_ENGINE == "jruby"
-        # The wait for a lock takes interrupts, and must not lose the entries that {take} dequeued.
+        # An interrupt during the wait for the mutex would lose entries that {take} dequeued.
         def count(bytes)
           Thread.handle_interrupt(Object => :never) { @counting.synchronize { @bytes += bytes } }
         end

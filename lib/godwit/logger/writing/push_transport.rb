@@ -2,29 +2,29 @@
 
 module Godwit
   class Logger < ::Logger
-    # Sends records to a PUSH socket, several in one message when several wait. {SpoolTransport} has
+    # Sends records to a PUSH socket, several in one message if several wait. {SpoolTransport} has
     # the same methods. Only the sender calls {#open}, {#deliver} and {#wait}; {#close} is called
-    # after its end.
+    # after the sender's end.
     class PushTransport
-      # Bytes of records in one message, at most; a longer record is a message of its own.
+      # Most bytes of records in one message; a longer record is a message of its own.
       BATCH_BYTES = 64 << 10
-      # Messages that libzmq writes at once: 8 KiB, and a message has 100 bytes or more.
+      # Most messages that libzmq writes at once: 8 KiB, of messages with 100 bytes or more.
       WRITTEN_AT_ONCE = 100
-      EVENTS = 100 # events of the socket's monitor that wait for a question for the reason
+      EVENTS = 100 # most monitor events that wait until {#close} asks why there was no reader
 
       def initialize(settings)
         @settings = settings
         @connected = @full = false
         @sent = @messages = @large_bytes = 0
-        @recent = [] # records in each of the last messages
-        @large = [] # trackers and bytes of the messages that libzmq holds in place
+        @recent = [] # the number of records in each of the last messages
+        @large = [] # tracker and bytes of each large message whose frames libzmq has in place
       end
 
       attr_reader :sent, :messages # records and messages that libzmq has accepted
-      # @return [Boolean] after {#close}: whether libzmq had passed on all that it took, as far as
-      #   can be told
+      # @return [Boolean] after {#close}: whether libzmq seems to have sent all messages that it
+      #   accepted
       attr_reader :emptied
-      # @return [Integer] messages that libzmq may hold for one reader, queued or being written
+      # @return [Integer] most messages that libzmq has for one reader, queued or being written
       def depth = hwm + WRITTEN_AT_ONCE
       def held = @settings.plain? ? hwm : @recent.sum
 
@@ -32,7 +32,7 @@ module Godwit
       def open
         return if @socket
         if @settings.bind? && @settings.pid != Process.pid
-          # A bind would remove the parent process's ipc path.
+          # A bind would remove the ipc path of the parent process.
           raise Errors.build(ForkedError, :bind, @settings.endpoint, "the parent process is " \
             "bound to it; have the reader bind, then every process may connect")
         end
@@ -46,9 +46,9 @@ module Godwit
         raise
       end
 
-      # Sends as many records as go without waiting: packed ones (see {Packing}), and lines as
-      # messages of one frame. It sends none before the first reader is connected, so that a writer
-      # that ends earlier can count what is lost.
+      # Sends as many records as it can without waiting: packed records together (see {Packing}),
+      # each line as a message of one frame. It sends none before the first reader is connected: a
+      # writer that ends before that can then count the lost records.
       def deliver(records, from)
         open
         index = from
@@ -69,7 +69,7 @@ module Godwit
 
       # Waits until the socket may accept a message. Interrupts end the wait.
       def wait(seconds = nil)
-        return true unless @socket # the next try opens a socket
+        return true unless @socket # the next {#deliver} opens a socket
         return @large.first.first.wait(seconds) if @crowded
         return !@socket.wait_writable(seconds).nil? if @connected
         @socket.wait_connected(timeout: seconds)
@@ -110,7 +110,7 @@ module Godwit
 
       private
 
-      # Ends the diagnosis, since the reader is there.
+      # Ends the diagnosis, since a reader is connected.
       def diagnosed
         @diagnosis&.close
         @diagnosis = nil
@@ -118,7 +118,7 @@ module Godwit
 
       def hwm = @settings.options.fetch(:send_hwm)
 
-      # Packs records that wait into one message. A record that waits alone goes as three frames.
+      # Packs records that wait into one message. A single record goes as three frames.
       def send_records(records, from)
         batch, count = Packing.join(records, from, BATCH_BYTES)
         message = (count > 1) ? [Packing::BATCH, batch] : Packing.frames(records[from])
@@ -143,7 +143,7 @@ module Godwit
 
       def large?(message) = message.any? { |frame| frame.bytesize >= Settings::LARGE }
 
-      # @return [Integer] 1, or 0 when there is no room, or libzmq holds as many bytes as it may
+      # @return [Integer] 1; or 0 if the socket is full, or libzmq has too many bytes in place
       def send_large(message)
         bytes = message.each(&:freeze).sum(&:bytesize)
         @large_bytes -= @large.shift.last while @large.any? && @large.first.first.done?
@@ -155,7 +155,7 @@ module Godwit
         1
       end
 
-      # The program closed the context that it gave: the next socket gets a context of its own.
+      # The program closed its context, which it gave to the logger: the next socket gets a new one.
       def abandon
         @socket = @diagnosis = nil
         @large = []

@@ -3,7 +3,7 @@
 module Godwit
   class Logger < ::Logger
     # The thread of one process that dequeues entries, encodes them and hands them to the transport.
-    # A Sender has no reference to a Logger, so that the garbage collector can collect that.
+    # A Sender has no reference to its Logger, so that the Logger can be collected.
     class Sender < BaseWriter
       BATCH = 256
       # Seconds after the start in which a socket without a reader does not count as unresponsive.
@@ -49,15 +49,15 @@ module Godwit
           dropped: @sequence.dropped + @lost + @transport.lost, last_error: @last_error)
       end
 
-      # Waits until all that was logged before has been handed to libzmq.
+      # Waits until all records logged before have been handed to libzmq.
       def flush(seconds)
         return queued.zero? && !incomplete? unless own? && alive?
         @queue.flush(seconds)
       rescue ThreadError
-        queued.zero? # this is a trap handler, which cannot lock
+        queued.zero? # this is a trap handler, which cannot lock the mutex
       end
 
-      # Ends the queue: it accepts no more entries. Needs no lock.
+      # Closes the queue, which then accepts no more entries. Needs no lock.
       def stop
         @closing = true
         @queue.close
@@ -66,8 +66,8 @@ module Godwit
       private
 
       def queued = @queue.size + unsent
-      # @return [Integer] records that were dequeued and not sent, without a report of drops, which
-      #   is always the last
+      # @return [Integer] records that were dequeued and not sent. A record that reports drops does
+      #   not count; it is always the last one.
       def unsent = [@pending.size - @gone - (@noticed ? 1 : 0), 0].max
 
       def spawn
@@ -78,7 +78,7 @@ module Godwit
         end
       end
 
-      # A new thread replaces a killed one, unless the process ends.
+      # A new thread replaces a killed one, unless the writer or the process ends.
       def work
         run
         over = true
@@ -86,8 +86,8 @@ module Godwit
         spawn unless over || @closing || Exit.over?
       end
 
-      # The thread takes interrupts only where it waits, so it always knows what has gone. It
-      # survives every error: an error costs a batch, which is counted.
+      # Interrupts come only where the thread waits, so it always knows which records are sent. It
+      # survives every error: the records of the batch are then lost, and counted.
       def run
         Thread.handle_interrupt(Object => :never) do
           rescue_errors { @transport.open }
@@ -106,10 +106,10 @@ module Godwit
         end
       end
 
-      # While records wait on the disk, the thread also sends those.
+      # While the queue is empty, the thread sends records from the disk.
       def take
         while @transport.backlog? && @queue.empty? && !@queue.closed?
-          # After an error the next record tries again.
+          # After an error, the thread tries again when the next record comes.
           break unless rescue_errors { @transport.replay_soon(POLL_INTERVAL) }
         end
         @queue.take(BATCH)
@@ -124,7 +124,7 @@ module Godwit
         record_error(error)
         false
       ensure
-        # After a kill the thread's successor answers.
+        # If a kill left records unsent, the thread's successor answers the flush marks.
         until @flush_marks.empty? || @gone < @pending.size
           @queue.answer(@flush_marks.shift, true)
         end
@@ -181,7 +181,7 @@ module Godwit
       def finish(deadline)
         each_thread { |thread| thread.join(Timeout.until(deadline)) }
         each_thread { |thread| thread.kill.join }
-        @finished = @incomplete = true # true until the remaining records are counted
+        @finished = @incomplete = true # @incomplete: until the remaining records are counted
         remaining = unsent + @queue.clear
         @lost += remaining
         @incomplete = remaining.positive?

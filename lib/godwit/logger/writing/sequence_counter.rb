@@ -2,14 +2,14 @@
 
 module Godwit
   class Logger < ::Logger
-    # A writer's id, the numbers of its records, and the records that will never be sent: the gaps
-    # that readers see. {report} makes the record that explains them.
+    # A writer's id, the seqs of its records, and the number of records that will never be sent:
+    # readers see gaps in the seqs. {report} makes the record that explains the gaps.
     #
-    # Any caller may use {stream} and the counts, also in a trap handler: they take no lock. All
-    # other methods are for the thread that encodes.
+    # Any caller may use {stream} and the counts, also in a trap handler: they need no lock. Only
+    # the thread that encodes calls the other methods.
     class SequenceCounter
-      # Topics of one writer id. A program that makes up names without end gets a new id, since the
-      # counts of its old topics cannot all be retained.
+      # Most topics of one writer id. A program that makes up names without end gets a new id, since
+      # the counts of its old topics cannot all be retained.
       MAX_STREAMS = 10_000
 
       # @param writer [String, nil] 32 hexadecimal digits; nil: a new id
@@ -26,7 +26,7 @@ module Godwit
       attr_reader :before_seq # the text before the seq in each header
 
       def stream(level, prog)
-        # The program's object may be unfit as a key of a Hash.
+        # An object of the program may be unusable as a key of a Hash.
         prog = Text.name(prog) unless ::String === prog || NilClass === prog
         @streams[level]&.[](prog) || new_stream(level, prog)
       end
@@ -45,20 +45,20 @@ module Godwit
         end
       end
 
-      # Counts a record that has a number and could not be stored.
+      # Counts a record that has a number but could not be stored.
       def fail(stream)
         remember(stream)
         @failed += 1
       end
 
-      # @param records [Integer] that an earlier writer stored, and that are lost
+      # @param records [Integer] lost records that an earlier writer had stored
       def inherit(records) = @failed += records
-      # Counts a record that came after the close.
+      # Counts a record that was logged after the close.
       def late = @late += 1
       def dropped = missing + @late
       def unreported? = missing != @reported
 
-      # @yieldparam entry [Entry] "dropped 12 in 0.5 s"
+      # @yieldparam entry [Entry] the record's entry, "dropped 12 in 0.5 s"
       def report(now)
         count = missing
         yield entry(count - @reported, now - (@first || now))
@@ -92,11 +92,11 @@ module Godwit
         @count = 0
       end
 
-      # Two threads may make the same stream at once; one of the two is used.
+      # Two threads may make the same stream at once; both then use one of the two.
       def new_stream(level, prog)
         return stream(::Logger::UNKNOWN, prog) unless level.is_a?(Integer)
         return stream(level, Text.name(prog)) unless prog.nil? || prog.instance_of?(String)
-        # A cut name is longer than MAX_NAME, since it ends with the number of bytes cut.
+        # A name that was cut may exceed MAX_NAME by the text that states the number of bytes cut.
         if prog && prog.bytesize > Text::MAX_NAME + 64
           return stream(level, Text.cut(prog, Text::MAX_NAME))
         end
@@ -111,7 +111,7 @@ module Godwit
       if RUBY_ENGINE == "jruby"
         def exclusively(&block) = @lock.synchronize(&block)
       else
-        # CRuby switches threads in none of these blocks, and a trap handler cannot take a Mutex.
+        # CRuby switches threads in none of these blocks, and a trap handler cannot lock a mutex.
         def exclusively = yield
       end
     end

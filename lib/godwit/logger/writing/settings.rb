@@ -8,12 +8,12 @@ module Godwit
       WIRES = %i[records plain].freeze
       QUEUE = 100_000
       QUEUE_BYTES = 16 << 20
-      # libzmq would refuse these transports only when the first record is on its way.
+      # libzmq would refuse these transports for a PUSH only when the first record is sent.
       NOT_FOR_PUSH = %w[udp: pgm: epgm: norm:].freeze
-      # Bytes of a frame from which on libzmq gets it in place, and the writer counts its bytes.
+      # Frames of so many bytes or more are sent in place, and the writer counts their bytes.
       LARGE = 8_192
       FRAMES = LoggerConstants::FRAMES # frames of a record
-      LONGEST = 2_000_000 # seconds, 23 days: libzmq's linger is 31 bits of milliseconds
+      LONGEST = 2_000_000 # most seconds (23 days): libzmq's linger has 31 bits of milliseconds
 
       def initialize(endpoint, overflow: :drop_new, queue: QUEUE, queue_bytes: QUEUE_BYTES,
         block_timeout: nil, linger: Context::DEFAULT_LINGER, wire: :records, host: nil, bind: false,
@@ -47,14 +47,14 @@ module Godwit
       attr_reader :endpoint, :pid, :overflow, :wire, :queue, :queue_bytes, :block_timeout, :linger,
         :host, :context, :options, :spool, :spool_bytes, :durable, :durable_bytes, :fsync
 
-      # Bytes that may wait for the sender: half of queue_bytes:. The sender holds up to an eighth.
-      # The rest is for libzmq: an eighth for large frames, a quarter for the high-water mark.
+      # Most bytes in the queue: half of queue_bytes:. The sender has up to an eighth besides, and
+      # libzmq the rest: an eighth for large frames, a quarter for the high-water mark.
       def queue_byte_limit = (@queue_bytes / 2.0).ceil
       def large_bytes = @queue_bytes / 8
       def bind? = @bind
       def inproc? = @endpoint.start_with?("inproc:")
-      # @return [Context, nil] nil: the socket needs a context of its own, also in a forked child,
-      #   where the given one is not usable
+      # @return [Context, nil] nil: the socket needs a context of its own; so it is in a forked
+      #   child, where the given context is not usable
       def shared_context = @context&.usable? ? @context : (Godwit.context if inproc?)
       def plain? = @wire == :plain
 
@@ -68,7 +68,7 @@ module Godwit
 
       def hwm = (@queue_bytes / 4 / (FRAMES * LARGE)).clamp(1, 1000)
 
-      # The exit hook, which sends the rest, runs in the main Ractor.
+      # The at_exit block, which sends the remaining records, runs in the main Ractor.
       def check_ractor
         return if Runtime.main_ractor?
         raise Errors.build(UnsupportedError, :logger, nil,
@@ -96,7 +96,7 @@ module Godwit
         bad("fsync: without durable:", text, @fsync) if @fsync
       end
 
-      # A socket would refuse the options only when the first record is sent.
+      # Without this check, the socket would refuse an option only when the first record is sent.
       def check_options(options)
         check_family(options)
         options.each { |name, value| Options.fetch(name).encode(value, :PUSH) }

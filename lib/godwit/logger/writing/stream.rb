@@ -4,7 +4,7 @@ module Godwit
   class Logger < ::Logger
     # What all records of one writer, level and program name have in common, and their count.
     class Stream
-      # @param prog [String, nil] the stream keeps it
+      # @param prog [String, nil] the program's name, of which the stream becomes the owner
       def initialize(level, prog, host, pid)
         name = prog && Text.utf8(prog)
         host = Text.utf8(host)
@@ -17,12 +17,12 @@ module Godwit
 
       attr_reader :common, :label, :prog, :pid, :tseq
       def topic = @common.topic
-      # Continues the count: the next record has the number after this one.
+      # Continues the count: the next record gets the number after this one.
       def resume(tseq) = @tseq = @sent = tseq
-      # Counts a drop. Any thread may call this without a lock: CRuby switches no threads during an
-      # addition.
+      # Counts a drop. Any thread may call this method without a lock: CRuby does not switch threads
+      # during an addition.
       def drop = @dropped += 1
-      # Gives the next number. Only the thread that encodes calls this.
+      # Returns the next number. Only the thread that encodes calls this method.
       def next_tseq = @tseq = (@sent += 1) + @dropped
     end
     private_constant :Stream
