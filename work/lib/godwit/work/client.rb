@@ -5,7 +5,7 @@ module Godwit
     # Topics of one engine: declares them, writes and reads records, and shows and changes the
     # positions of groups.
     #
-    # **Threads**: any number may use a Client. **Fork**: a child may use one of a file, not of Kafka.
+    # **Threads**: any number may use it. **Fork**: a child may use a file's Client, not Kafka's.
     class Client
       # The most bytes of a value.
       MAX_VALUE = 1 << 20
