@@ -130,7 +130,7 @@ class AuthQueueTest < Conformance::Case
   def test_clients_whose_time_is_over_leave_the_queue
     rule(workers: 1, timeout: 0.1)
     said = warnings do
-      nil until ask("slow") && reply && !begun.empty? # the time-out may precede the block
+      nil until ask("slow") && reply && !begun.empty? # a 300 may come before the block begins
       2.times do
         (MOST / 2 + 1).times { |number| ask(number.to_s) }
         (MOST / 2 + 1).times { assert_equal 300, reply.last }

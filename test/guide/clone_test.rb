@@ -13,7 +13,7 @@ class GuideCloneTest < GuideCase
     write("600*/a=x", "400*/b=y")
     early.wait_for("1000: ")
 
-    late = Array.new(3) { client(3000) } # they start while changes arrive
+    late = Array.new(3) { client(3000) } # these clients start while changes arrive
     write("500*/a=x", "500*/c=z")
     late.each { |child| child.wait_for(/^snapshot: .*\n/) }
     write("999*/b=y", "/c=")

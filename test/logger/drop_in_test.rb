@@ -20,7 +20,7 @@ class LoggerDropInTest < Godwit::TestCase
       RuntimeError.new("no backtrace"), "100%"
     ]
     (0..5).to_a.product(messages) do |level, message|
-      log.add(level, message) { nil } # without a block nil would be no message
+      log.add(level, message) { nil } # for a nil message `add` logs the block's value: also nil
       log.add(level, message, "other") { nil }
       assert_equal line(one = record, "prog", message), one.to_s
       assert_equal line(one = record, "other", message), one.to_s

@@ -2,7 +2,7 @@
 
 require "test_helper"
 require "godwit/logger"
-require "godwit/logger/writing/log_queue" # with its extension Godwit does not load this file
+require "godwit/logger/writing/log_queue" # Godwit with its extension does not load this file
 
 # The queue between a logger's callers and its sender: the extension's class, and the class in Ruby.
 class LoggerLogQueueTest < Godwit::TestCase

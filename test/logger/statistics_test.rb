@@ -2,7 +2,7 @@
 
 require "test_helper"
 require "godwit/logger"
-require "godwit/logger/serving/statistics" # Godwit with the extension does not
+require "godwit/logger/serving/statistics" # Godwit with its extension does not load this file
 require_relative "made_records"
 
 # The statistics of a broadcaster's messages. The same tests run with the class of the extension and
