@@ -161,7 +161,7 @@ module Godwit
     # Makes an exception with a text that is not in the table.
     def self.of(klass, operation, text) = klass.new("#{operation}: #{text}", operation: operation)
 
-    # The table has the rules for some operations before the rule for all others.
+    # Of an errno's rules, those for some operations stand before the rule for all others.
     def self.find(errno, operation)
       return TABLE.find { |rule| rule.klass && errno <= rule.klass } if errno.is_a?(Class)
       TABLE.find { |rule| rule.applies_to?(errno, operation) }
@@ -207,7 +207,7 @@ module Godwit
     def self.words(errno) = errno ? Runtime.strerror(errno) : "Failed"
 
     # Makes a constant for each errno: all Ractors can read constants, but no Hash that changes.
-    # @return [Class] the errno's class with {SystemError} in it
+    # @return [Class] a subclass of the errno's class, with {SystemError} included
     def self.system_class(errno, rule)
       base = Runtime.errno_class(errno)
       name = base.equal?(SystemCallError) ? "E#{errno}" : base.name.split("::").last

@@ -16,7 +16,7 @@ module Godwit
       # Ruby calls this method for each fork.
       def _fork = super.tap { |pid| ForkDetector.count if pid.zero? }
 
-      # Ruby forks here without `_fork`.
+      # Process.daemon forks without a call of `_fork`.
       def daemon(...) = super.tap { ForkDetector.count }
     end
 
@@ -27,7 +27,7 @@ module Godwit
       BLOCKS.dup.each { |block| run(block) }
     end
 
-    # An error must not leave `fork`: the child would go on in the code of its parent.
+    # An error of the block must not leave `fork`: the child would go on in its parent's code.
     def self.run(block)
       block.call
     rescue ScriptError, StandardError => error

@@ -116,7 +116,7 @@ module Godwit
     # @return [String] a copy of the frame's bytes, in the encoding of the socket that received the
     #   frame, or of the String from which it was made
     def to_s = _string
-    # @return [Encoding] of {#to_s}
+    # @return [Encoding] the encoding of {#to_s}
     def encoding = _encoding
 
     # @param prefixes [Array<String>]

@@ -125,8 +125,8 @@ module Godwit
 
     # Logs a message, if the level is high enough.
     # @param severity [Integer, nil] DEBUG to UNKNOWN; nil: UNKNOWN
-    # @param message [Object] a String is the text; an Exception or a Hash also goes as data;
-    #   anything else is shown by `inspect`
+    # @param message [Object] a String is the text; an Exception or a Hash also goes as data; of any
+    #   other object, the text is its `inspect`
     # @param progname [Object, nil] nil: the logger's own. Without a message and a block, this
     #   argument is the message
     # @param payload [Hash, nil] data to go with it

@@ -87,11 +87,11 @@ module Godwit
     # @param thing [Socket, IO, #to_io] the loop prevents its garbage collection
     # @yieldparam thing [Socket, IO, #to_io]
     # @return [self]
-    # @raise [PollerError] when it has such a callback already, or another IO over its descriptor is
-    #   registered
+    # @raise [PollerError] when the thing has such a callback already, or another IO over its
+    #   descriptor is registered
     # @raise [UnsupportedError] when a socket of its type never becomes readable, such as a PUSH
-    # @raise [ArgumentTypeError, ArgumentValueError] when it is neither socket nor IO, or there is
-    #   no block
+    # @raise [ArgumentTypeError, ArgumentValueError] when the thing is neither socket nor IO, or
+    #   there is no block
     def readable(thing, &block) = watch(thing, :readable, block)
 
     # Calls the block whenever a message, or bytes, can be sent. That is most of the time: {#remove}
@@ -108,7 +108,7 @@ module Godwit
     # @param events [Array<Symbol>] :readable, :writable; none: both
     # @return [Boolean] whether a callback was removed
     # @raise [ArgumentValueError] when an event is unknown
-    # @raise [ClosedError, ForkedError] of the loop
+    # @raise [ClosedError, ForkedError] when the loop is closed, or a parent process's
     def remove(thing, *events)
       unknown = events - %i[readable writable]
       if unknown.any?

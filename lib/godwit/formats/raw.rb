@@ -2,7 +2,7 @@
 
 module Godwit
   module Formats
-    # Strings of bytes.
+    # Values are Strings of bytes.
     module Raw
       class << self
         def require_library

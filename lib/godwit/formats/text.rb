@@ -2,7 +2,7 @@
 
 module Godwit
   module Formats
-    # Strings in UTF-8.
+    # Values are Strings in UTF-8.
     module Text
       class << self
         def require_library

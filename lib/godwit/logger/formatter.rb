@@ -64,7 +64,7 @@ module Godwit
         known, field = @field
         return field if known.equal?(tags)
         field = Text.field("tags", tags)
-        # ActiveSupport changes its Array of tags, which is not frozen, in place: do not store it.
+        # ActiveSupport changes its Array of tags, which is not frozen, in place: store no field.
         @field = [tags, field].freeze if tags.frozen?
         field
       end

@@ -43,7 +43,7 @@ module Godwit
         @held += 1
       end
 
-      # The new line does not count held lines with another text: those get a line of their own.
+      # The new line counts suppressed lines with the same text; others get a line of their own.
       def lines(text)
         return [line(text, @held)] if @held.zero? || text == @held_text
         [line(@held_text, @held - 1), line(text, 0)]

@@ -6,7 +6,7 @@ module Godwit
     # acknowledgements.
     class DurableSender
       ANSWER_TIMEOUT = 2.0 # seconds without the receiver's first answer until a warning
-      SLOWEST = 5.0 # seconds; longest pause before it connects again to a peer that is no receiver
+      SLOWEST = 5.0 # seconds; longest pause until the next connection to a peer that is no receiver
       EVENTS = %i[handshake_succeeded handshake_failed_protocol handshake_failed_auth disconnected
         closed].freeze
       WRONG = "is no receiver of durable logs: give the endpoint of `godwit log serve --durable-in`"
@@ -24,7 +24,7 @@ module Godwit
       def start
         @wakeup_reader, @wakeup = IO.pipe
         open
-        # No interrupt may come after the sockets are open and before the thread that closes them.
+        # No interrupt may come between the opening of sockets and the thread that closes them.
         Thread.handle_interrupt(Object => :never) { @thread = Worker.new { run } }
         @thread.name = "godwit log durable"
       rescue

@@ -2,7 +2,7 @@
 
 module Godwit
   class Logger < ::Logger
-    # A {SequenceCounter} that continues after a restart. The writer's lock protects its encoding.
+    # A {SequenceCounter} that continues after a restart. The writer's lock protects the encoding.
     class DurableSequence < SequenceCounter
       MAX_TOPICS = 1_000 # topics whose last tseqs a checkpoint stores
 
@@ -11,7 +11,7 @@ module Godwit
       ENTRIES = ""
 
       class << self
-        # @return [String] a checkpoint of {SegmentedLog}
+        # @return [String] a checkpoint for a {SegmentedLog}
         def record(topics, entries)
           pieces = [[ENTRIES, entries], *topics.first(MAX_TOPICS)]
           pieces.map { |topic, tseq| [tseq, topic.bytesize].pack("Q>n") << topic.b }.join

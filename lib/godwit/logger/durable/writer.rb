@@ -79,7 +79,7 @@ module Godwit
       # After this call the writer starts no sender. Needs no lock.
       def stop = @closing = true
 
-      # The sender calls this in each turn. It stores the records of trap handlers.
+      # Stores the records of trap handlers. The sender calls this method in each turn.
       def store_trapped
         return if @trapped.empty?
         @lock.synchronize { store(@trapped.pop(true)) until @trapped.empty? }

@@ -2,7 +2,7 @@
 
 module Godwit
   class Logger < ::Logger
-    # Asks a {Broadcaster} at its `control:` endpoint.
+    # Requests statistics and the last records from a {Broadcaster}, at its `control:` endpoint.
     #
     #   control = Godwit::Logger::Control.new("tcp://loghost:7002")
     #   control.statistics["lost"]

@@ -24,10 +24,10 @@ module Godwit
       #   "debug,error+", :info, 3
       # @param prog [String, Array<String>, nil] progname
       # @param host [String, Array<String>, nil] host, as writers send it
-      # @param tag [String, Array<String>, nil] at least one of these is among the record's tags
-      # @param grep [Regexp, String, Array<Regexp, String>, nil] tags, text, error and payload as
-      #   {View.message} gives them, with the backtrace, must match one of these; a String must
-      #   occur literally
+      # @param tag [String, Array<String>, nil] tags of which the record must have at least one
+      # @param grep [Regexp, String, Array<Regexp, String>, nil] patterns of which one must match
+      #   the tags, text, error and payload, as {View.message} shows them, with the backtrace; a
+      #   String must occur literally
       # @param exclude [Regexp, String, Array<Regexp, String>, nil] patterns of which none may match
       # @raise [ArgumentError] "invalid log level: foo"
       # @raise [ArgumentTypeError] when a pattern is neither Regexp nor String

@@ -64,7 +64,7 @@ module Godwit
       # @param last [Integer] how many records the broadcaster remembers, 0 to 1,000,000
       # @param last_bytes [Integer] most bytes of the remembered records, 0 to 1 GiB; a record of
       #   more than a quarter of it is not remembered
-      # @param sink [#write, nil] such as a {Sink}: gets Arrays of {Record}; closed at the end
+      # @param sink [#write, nil] such as a {Sink}: gets Arrays of {Record}; {#close} closes it
       # @param on_foreign [#call, nil] gets each message that is neither record nor line, as an
       #   Array<String>, or a String of one frame; it is as costly as a sink
       # @param context [Context, nil] of its sockets; nil: the process's own
@@ -160,7 +160,7 @@ module Godwit
       # or nil), and `accounts` of the latest writers: `writer`, `prog`, `host`, `first`,
       # `last`, `received`, `lost`, `late`, `bytes`, `lag` and `longest_lag` (seconds between the
       # writer's clock and ours), `idle` (seconds), `levels`.
-      # @param writers [Integer] how many of the latest writers, 0 or more, at most
+      # @param writers [Integer] most writers in `accounts`, 0 or more
       # @return [Hash{String => Object}] ready for JSON
       # @raise [ArgumentValueError] when the number is not allowed
       # @raise [ForkedError]
@@ -173,8 +173,8 @@ module Godwit
          "accounts" => @passed.writers([writers, MAX_WRITERS].min).map { |one| writer(one) }}
       end
 
-      # The last records that passed, the oldest first. The filters apply before the count: ten
-      # errors may be further back than ten records.
+      # The last records that were passed on, the oldest first. The filters apply before the count:
+      # ten errors may be further back than ten records.
       # @param count [Integer] most records to return, 0 or more
       # @param level [String, Symbol, Integer, Array, nil] all four are as in {Reader.subscribe}
       # @param prog [String, Array<String>, nil]

@@ -5,7 +5,7 @@ module Godwit
     # The thread of a {Broadcaster} with a sink, and of a {Receiver}. It waits for its inputs. An
     # input receives a batch of records, writes it, and may then publish it.
     #
-    # {#stop} takes no lock, so a trap handler may call it.
+    # {#stop} needs no lock, so a trap handler may call it.
     class ServingThread
       QUIET = 0.01 # seconds without a message after which the thread ends, once {#finish} is called
       PATIENCE = 1 # seconds that an interrupted {#run} waits for the current batch

@@ -58,7 +58,7 @@ module Godwit
 
       private
 
-      # Runs the block unless another thread has the lock. A trap handler may do this too.
+      # Runs the block unless another thread has the lock. A trap handler may call this method too.
       def first_with(lock)
         mine = false
         # An interrupt between the lock and the block must not leave the lock locked.

@@ -17,7 +17,7 @@ module Godwit
 
       attr_reader :common, :label, :prog, :pid, :tseq
       def topic = @common.topic
-      # Continues the count: the next record gets the number after this one.
+      # Continues the count: the next record gets the number after `tseq`.
       def resume(tseq) = @tseq = @sent = tseq
       # Counts a drop. Any thread may call this method without a lock: CRuby does not switch threads
       # during an addition.
