@@ -1,8 +1,8 @@
 # frozen_string_literal: true
 
 module Godwit
-  # Extends classes whose `new` takes keywords: refuses an unknown keyword and names the nearest.
-  # If `initialize` takes `**`, the names of options pass, and {Options} checks them.
+  # Extends classes whose `new` takes keywords: refuses an unknown keyword and names the nearest. If
+  # `initialize` takes `**`, options' names are accepted, and {Options} checks them later.
   # @private
   module Keywords
     # Keywords whose nil would silently turn a protection off.
@@ -42,7 +42,7 @@ module Godwit
   # The block form of a constructor, such as `Godwit::PULL.bind(endpoint) { |pull| … }`.
   # @private
   module AutoClose
-    # Yields the object, then closes it. A child that was forked in the block closes nothing.
+    # Yields the object, then closes it. A child that was forked in the block does not close it.
     # @return [Object] the block's value; without a block the object, still open
     def self.with(object)
       return object unless block_given?
@@ -53,7 +53,7 @@ module Godwit
       end
     end
 
-    # @return [Boolean] whether this process was forked from the one that made the object
+    # @return [Boolean] whether this process was forked from the process that made the object
     def forked? = _forked?
   end
 end

@@ -4,7 +4,7 @@ module Godwit
   # Holds libzmq's I/O threads and the sockets that share them; `inproc` endpoints belong to one
   # context. Most programs need only the default context ({Godwit.context}).
   #
-  # **Threads and fibers**: any may use it at any time. It is frozen; libzmq holds its options.
+  # **Threads and fibers**: any may use a Context at any time. It is frozen; libzmq has its options.
   #
   # **At exit** open sockets are closed, and the process waits until they have sent their messages,
   # at most their longest linger and a second. `exit!` and a fatal signal do not wait.
@@ -16,7 +16,7 @@ module Godwit
     extend Keywords
     include Options::ContextAccessors
 
-    # Seconds that a closed socket goes on sending its messages, unless an option says otherwise.
+    # Seconds to send a closed socket's messages, unless an option sets another linger.
     DEFAULT_LINGER = 5
     # Seconds of linger for a socket that needs none. With 0 libzmq aborts the process when a
     # connection breaks in the middle of a multipart message ({file:docs/limits.md}).
@@ -29,15 +29,15 @@ module Godwit
       def new(**options, &block) = AutoClose.with(super, &block)
 
       # @private
-      # @return [Context] the given one; nil: the process's own
+      # @return [Context] the given context; the default context for nil
       def of(context, operation)
         return context || default if context.nil? || context.is_a?(Context)
         allowed = "a Godwit::Context, or nil for the process's own"
         raise Errors.bad_type(operation, "context:", allowed, context)
       end
 
-      # The process's default context. Made at the first call, and again in a forked child or after
-      # it was closed.
+      # The process's default context. The first call makes it, and the first call in a forked child
+      # or after it was closed makes a new one.
       # @return [Context]
       def default
         known = _default and return known
@@ -48,15 +48,15 @@ module Godwit
       end
     end
 
-    # @param linger [Integer, Float, nil] seconds that its sockets go on sending after their close;
-    #   nil: for ever. A SUB always starts with 0
-    # @param socket_options [Hash{Symbol => Object}] initial options of its sockets
+    # @param linger [Integer, Float, nil] seconds that the context's sockets go on sending after
+    #   their close; nil: for ever. A SUB always starts with 0
+    # @param socket_options [Hash{Symbol => Object}] initial options of the context's sockets
     # @param options [Hash{Symbol => Object}] options of the context: `io_threads:` (default 1),
     #   `max_sockets:` (1023), `ipv6:`, `thread_name_prefix:`, `thread_priority:`…
     #   ({file:docs/options.md})
     # @raise [OptionError] for an unknown option or a wrong value
     # @raise [ArgumentTypeError] when `socket_options:` is no Hash
-    # @raise [TooManySocketsError] when the process has no descriptor left
+    # @raise [TooManySocketsError] when the process has no free descriptor
     def initialize(linger: DEFAULT_LINGER, socket_options: {}, **options)
       raise Errors.open_already(:new, "context", "Context.new") if frozen?
       unless socket_options.is_a?(Hash)
@@ -77,7 +77,7 @@ module Godwit
       freeze
     end
 
-    # @return [Hash{Symbol => Object}] initial options of its sockets
+    # @return [Hash{Symbol => Object}] initial options of the context's sockets
     attr_reader :socket_options
 
     # Makes a socket in this context.
@@ -92,14 +92,14 @@ module Godwit
     # @return [Float, Integer, nil] seconds of linger that new sockets start with
     def linger = Options.fetch(:linger).decode(_linger)
 
-    # @param seconds [Float, Integer, nil] for sockets that are made later; nil: for ever
+    # @param seconds [Float, Integer, nil] linger of sockets that are made later; nil: for ever
     def linger=(seconds)
       _set_linger(Options.fetch(:linger).encode(seconds))
     end
 
     # @param name [Symbol] of an option, see {file:docs/options.md}
-    # @return [Object] its value
-    # @raise [OptionError] when it is unknown or cannot be read
+    # @return [Object] the option's value
+    # @raise [OptionError] when the option is unknown or cannot be read
     def get(name)
       option = Options.fetch(name, :context)
       option.check_readable
@@ -109,7 +109,7 @@ module Godwit
     # @param name [Symbol] of an option; most take effect only before the first socket is made
     # @param value [Object]
     # @return [Object] the value
-    # @raise [OptionError] when it is unknown or cannot be set, or for a wrong value
+    # @raise [OptionError] when the option is unknown or cannot be set, or for a wrong value
     def set(name, value)
       option = Options.fetch(name, :context)
       raw = option.encode(value)
@@ -117,18 +117,18 @@ module Godwit
       value
     end
 
-    # Ends every use of its sockets: waiting and later calls raise {ContextTerminatedError}. Does
-    # not wait; works in a signal handler too. {#close} closes the sockets.
+    # Ends every use of the context's sockets: waits and later calls raise {ContextTerminatedError}.
+    # Does not wait; works in a signal handler too. {#close} closes the sockets.
     # @return [nil]
     def shutdown = _shutdown
-    # Closes all its sockets, then waits until they have sent their messages, at most their longest
-    # linger and a second. Threads that wait on them get {ClosedError}. An interrupt ends the wait;
-    # libzmq goes on sending. A second call does nothing.
+    # Closes all sockets of the context, then waits until they have sent their messages, at most
+    # their longest linger and a second. Threads that wait on them get {ClosedError}. An interrupt
+    # ends the wait; libzmq goes on sending. A second call does nothing.
     # @return [nil]
     def close = _close
     # @return [Boolean]
     def closed? = _closed?
-    # @return [Boolean] whether it is open and was made by this process
+    # @return [Boolean] whether the context is open and was made by this process
     def usable? = !_closed? && _own?
     # @return [Integer] address of libzmq's context, for other libraries
     def pointer = _pointer
@@ -136,7 +136,7 @@ module Godwit
     def forked? = !_own?
 
     # @private
-    # Sets the linger at process exit; before the exit sockets linger for ever.
+    # Sets the linger at process exit; before the exit, sockets have no linger limit.
     def exit_linger=(milliseconds)
       _set_linger(-1, milliseconds)
     end

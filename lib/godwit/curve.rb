@@ -10,17 +10,17 @@ module Godwit
   # @see http://api.zeromq.org/4-3:zmq-curve zmq_curve(7)
   # @see https://rfc.zeromq.org/spec/26/ RFC 26
   module Curve
-    # A public key and its secret key. Frozen; `inspect` hides the secret.
+    # A public key and its secret key. Frozen; `inspect` hides the secret key.
     class Keypair
-      # @return [String] Z85, 40 characters; may be public
+      # @return [String] Z85, 40 characters; everybody may know it
       attr_reader :public_key
       # @return [String] Z85, 40 characters; keep it secret
       attr_reader :secret_key
 
-      # @param public_key [String, nil] Z85 (40 characters) or 32 bytes; nil derives it from the
-      #   secret
-      # @param secret_key [String] likewise
-      # @raise [CurveKeyError] when one is malformed
+      # @param public_key [String, nil] Z85 (40 characters) or 32 bytes; nil: derived from the
+      #   secret key
+      # @param secret_key [String] Z85 (40 characters) or 32 bytes
+      # @raise [CurveKeyError] when a key is malformed
       def initialize(secret_key:, public_key: nil)
         @secret_key = Curve.z85(secret_key).freeze
         @public_key = (public_key ? Curve.z85(public_key) : Curve.public_key(secret_key)).freeze
@@ -38,12 +38,12 @@ module Godwit
         other.is_a?(Keypair) && public_key == other.public_key && secret_key == other.secret_key
       end
 
-      # @return [String] without the secret
+      # @return [String] without the secret key
       def inspect = "#<#{self.class} public_key=#{public_key} secret_key=[hidden]>"
       alias_method :to_s, :inspect
     end
 
-    # Makes a new pair.
+    # Makes a new key pair.
     # @return [Keypair]
     # @raise [UnsupportedError] when libzmq was built without CURVE
     def self.keypair
@@ -53,17 +53,17 @@ module Godwit
     end
 
     # @param secret_key [String] Z85 (40 characters) or 32 bytes
-    # @return [String] its public key, Z85
-    # @raise [CurveKeyError] when it is malformed
+    # @return [String] the public key of this secret key, Z85
+    # @raise [CurveKeyError] when the key is malformed
     # @raise [UnsupportedError] when libzmq was built without CURVE
     def self.public_key(secret_key)
       Backend::IMPLEMENTATION.curve_keypair(z85(secret_key))&.first ||
         raise(unsupported("public_key"))
     end
 
-    # @param key [String] Z85 or raw
+    # @param key [String] Z85 (40 characters) or 32 bytes
     # @return [String] the same key in Z85
-    # @raise [CurveKeyError] with the form of a key, without the key
+    # @raise [CurveKeyError] when the key is malformed; the message does not show the key
     def self.z85(key)
       return Z85.encode(key) if key.is_a?(String) && key.bytesize == 32
       raise ArgumentError unless key.is_a?(String) && key.bytesize == 40

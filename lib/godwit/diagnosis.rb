@@ -6,18 +6,18 @@ require_relative "peer_counter"
 end
 
 module Godwit
-  # Finds out why nothing comes or goes on a socket. It folds the events of libzmq's monitor into
+  # Finds out why a socket receives or sends nothing. It reduces the events of libzmq's monitor to
   # the last {Finding} of each endpoint. Three callers use it: a wait that has lasted
   # {Constants::SLOW_WAIT} ms, `wait_connected`, and the commands that connect.
   #
-  # A diagnosis that is made before `connect` and `bind` misses no event. A later one asks the
-  # kernel for the socket's connections. If there is none, it connects a second socket, once, to
-  # hear why.
+  # A diagnosis that is made before `connect` and `bind` misses no event. A later one reads the
+  # socket's connections from the kernel. If there is none, the diagnosis connects a second socket
+  # to learn the reason.
   #
-  # **Threads**: any may call it. In a forked child it does nothing.
+  # **Threads**: any thread may call a Diagnosis. In a forked child it does nothing.
   class Diagnosis
-    # Seconds without an event after which a diagnosis probes for a socket without a connection. The
-    # time is longer if libzmq may pause longer between two attempts.
+    # Seconds after which a late diagnosis probes endpoints without an event and a connection. The
+    # time is longer if libzmq may pause longer between two attempts to connect.
     PATIENCE = 0.08
     # Transports of which libzmq's monitor reports no connection.
     QUIET = /\A(inproc|udp|e?pgm|norm):/
@@ -27,21 +27,21 @@ module Godwit
     # The fraction of the process's descriptors that a diagnosis leaves free, since libzmq aborts
     # when none is free.
     FREE = 0.25
-    LIMIT = 1000 # events that the monitor's queue holds
+    LIMIT = 1000 # most events in the monitor's queue
 
-    # Why nothing comes or goes: a `reason` for programs, and for people its `cause` in a few words
-    # and a `text` that ends with the fix. `endpoint` is the endpoint that it concerns; nil: all of
-    # the socket's.
+    # Why a socket receives or sends nothing: a `reason` for programs, and for people its `cause` in
+    # a few words and a `text` that ends with the fix. `endpoint` is the endpoint that the reason
+    # concerns; nil: all endpoints of the socket.
     Finding = Struct.new(:reason, :endpoint, :cause, :text) do
       def to_s = text
     end
 
-    # @param probes [Boolean] whether it may connect a second socket
+    # @param probes [Boolean] whether the diagnosis may connect second sockets
     def initialize(socket, probes: true, limit: LIMIT)
       @socket = socket
       @probing = probes
       @probes = []
-      @tries = Hash.new(0) # probes by endpoint
+      @tries = Hash.new(0) # endpoint => number of its probes
       @lock = Mutex.new
       @opened = Timeout.now
       reset
@@ -59,9 +59,9 @@ module Godwit
       nil
     end
 
-    # Reads the events that are there. Never waits.
+    # Reads the events that have arrived. Never waits.
     def update
-      monitor = @monitor # another thread may close the monitor
+      monitor = @monitor # another thread may set @monitor to nil
       return self unless monitor && @lock.try_lock
       begin
         while (event = monitor.recv_nonblock(exception: false)) != :wait_readable
@@ -76,7 +76,7 @@ module Godwit
       self
     end
 
-    # @return [Integer, nil] connections whose handshake is done, as far as is known; nil: unknown
+    # @return [Integer, nil] known number of connections with a complete handshake; nil: unknown
     def peers
       heard = @counter.established
       return heard if @probes.any?(&:open?)
@@ -86,20 +86,20 @@ module Godwit
 
     def connected? = peers.to_i.positive?
 
-    # What is known now, of the events that {#update} has read: a Finding, or nil. `operation` has
-    # waited: a send waits for room, all others for a message.
+    # Returns the Finding of the events that {#update} has read, or nil. `operation` is the method
+    # that waits: a send waits for room in a queue, all others for a message.
     def finding(operation = nil)
       count = peers
       sends = operation.to_s.start_with?("send")
       return connected(count, sends) if count&.positive?
-      # "No peer" is the reason only of a bound socket: for a connecting one others tell more.
+      # "No peer" is the reason only of a bound socket. A connecting socket has more exact reasons.
       failed || probed || pending ||
         (Words.no_peer(last_loss) if @monitor && count && @socket.binds?)
     end
 
     def failed_link = @links.each_value.select(&:failure).max_by(&:failed_at)
 
-    # Closes the probes' sockets. Their findings stay, and a later wait may probe again.
+    # Closes the probes' sockets. Their findings remain, and a later wait may probe again.
     def end_probes
       @probes.each(&:close)
       @probes.select!(&:finding)
@@ -142,7 +142,7 @@ module Godwit
       @links[name] ||= Link.new(name, @socket.bound_to?(name))
     end
 
-    # @return [Array<Array>] endpoint and whether it is bound, of those without an event
+    # @return [Array<Array>] of each endpoint without an event: its name, whether it is bound
     def silent_links
       sides(@socket.endpoints.uniq.reject { |name| @links[name]&.heard? })
     end
@@ -155,20 +155,20 @@ module Godwit
         Timeout.now - @started)
     end
 
-    # @return [Integer, nil] peers that no event reported; nil: unknown
+    # @return [Integer, nil] number of peers that no event reported; nil: unknown
     def missed_peers
       endpoints = @socket.endpoints
       return (0 if endpoints.grep(QUIET).empty?) unless @late
       handshakes(sides(endpoints))&.count(true)
     end
 
-    # @return [Array<Boolean>, nil] of the connections that the kernel knows, and no event reported
+    # See {OpenConnections.handshakes}: of connections that no event reported.
     def handshakes(links = silent_links)
       return if @socket.socks_proxy # the kernel knows only the proxy's address
       OpenConnections.handshakes(links, @socket.mechanism, @heard)
     end
 
-    # @return [Finding, nil] that a peer does not answer the handshake
+    # @return [Finding, nil] the finding that a peer does not answer the handshake
     def pending
       link = @links.each_value.find { |one| one.phase == :handshake }
       silent = (@late && @probes.empty?) ? silent_links : []
@@ -186,8 +186,8 @@ module Godwit
       lost && Timeout.now - lost
     end
 
-    # Starts probes of the connected endpoints to which libzmq does not connect again, so that the
-    # peer tells the reason.
+    # Starts probes of connected endpoints that have no connection, or whose event is vague: the
+    # peer's greeting may tell the reason.
     def probe
       return unless @probing
       (given_up + unexplained).each do |name|
@@ -207,7 +207,7 @@ module Godwit
       (names.any? && handshakes&.empty?) ? names : []
     end
 
-    # libzmq pauses for up to twice the interval. During a pause, silence tells nothing.
+    # libzmq pauses for up to twice the interval, and reports no event during a pause.
     def patience
       longest = [@socket.reconnect_interval, @socket.reconnect_interval_max].compact.max
       [PATIENCE, 2 * (longest || 0)].max

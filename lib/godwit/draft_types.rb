@@ -1,8 +1,8 @@
 # frozen_string_literal: true
 
 module Godwit
-  # Draft type: answers CLIENTs; a number names each. On a libzmq without drafts, `new` of a draft
-  # type raises {UnsupportedError}.
+  # Draft type: replies to CLIENTs; a number identifies each CLIENT. On a libzmq without drafts,
+  # `new` of a draft type raises {UnsupportedError}.
   class SERVER < Socket
     include Drafts::Routed
   end
@@ -43,7 +43,7 @@ module Godwit
     include Drafts::Datagrams
   end
 
-  # Draft type: on both sides a number names each peer.
+  # Draft type: connects to PEERs; a number identifies each peer.
   class PEER < Socket
     include Drafts::Routed
     include Drafts::Connecting

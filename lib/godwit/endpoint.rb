@@ -6,7 +6,7 @@ module Godwit
   # @private
   module Endpoint
     TRANSPORTS = %w[tcp ipc inproc udp pgm epgm norm tipc vmci vsock hyperv ws wss].freeze
-    # Transports of every libzmq; zmq_has tells the others.
+    # Transports that every libzmq has; zmq_has reports the others.
     ALWAYS = %w[tcp inproc].freeze
     WITH_PORT = %w[tcp ws wss udp].freeze
     PORTS = (0..65_535)
@@ -35,7 +35,7 @@ module Godwit
     end
 
     # Replaces an empty host by 127.0.0.1, for the logger and the command line, which bind no other
-    # interface by default. After a source address the host is behind the semicolon.
+    # interface by default. After a source address, the host follows the semicolon.
     def self.with_host(endpoint)
       transport, found, address = endpoint.partition("://")
       return endpoint if found.empty? || !RESOLVED_PORT.include?(transport)
@@ -62,14 +62,14 @@ module Godwit
       RESOLVED_PORT.include?(transport) && address.include?(":*")
     end
 
-    # @return [Boolean] whether the text is not empty and has only these characters
+    # @return [Boolean] whether the text is not empty and has only characters of `characters`
     def self.only?(characters, text)
       !text.empty? && text.each_char.all? { |one| characters.include?(one) }
     end
 
     def self.transports = TRANSPORTS.select { |name| supported?(name) }
 
-    # zmq_has does not know all transports; libzmq refuses the others at bind or connect.
+    # zmq_has does not report udp, so {check_transport} accepts udp in any case.
     def self.supported?(transport)
       ALWAYS.include?(transport) || Godwit.has?((transport == "epgm") ? "pgm" : transport.to_s)
     end
@@ -103,7 +103,7 @@ module Godwit
         everywhere = ", or * for every interface" if binds
         "a host is missing: #{transport}://127.0.0.1:#{port}#{everywhere}"
       elsif host.include?(":") && !(host.start_with?("[") && host.end_with?("]"))
-        # libzmq finds no address with a zone behind the bracket, and does not say so.
+        # libzmq cannot resolve an address with a zone behind the bracket, and does not say so.
         "an IPv6 address stands in brackets: #{transport}://[#{host.delete("[]")}]:#{port}"
       elsif host == "*" && !binds
         "only bind takes * for a host: name the machine to connect to"
@@ -111,7 +111,7 @@ module Godwit
     end
 
     def self.port_problem(transport, port, binds, operation)
-      number = (port.size < 16) ? port.to_i : PORTS.end + 1 # mruby raises for more digits
+      number = (port.size < 16) ? port.to_i : PORTS.end + 1 # mruby's to_i raises for more digits
       if transport == "udp" && (port == "*" || number.zero?)
         "udp needs the number of a port: libzmq does not tell which one it took"
       elsif port == "*"
@@ -138,15 +138,15 @@ module Godwit
       rest.include?(".") ? !rest.include?(":") : rest.count(":") == 1
     end
 
-    # Sets the option for an IPv6 address, for the commands and measurements.
+    # Adds `ipv6: true` if an endpoint has an IPv6 address, for the commands and measurements.
     def self.with_ipv6(endpoints, options)
       return options if endpoints.none? { |endpoint| ipv6?(endpoint) }
       {ipv6: true, **options}
     end
 
     # libzmq would delete any file at an ipc endpoint's path, even the socket of a live process.
-    # @raise [AddressInUseError] unless the path is free, or has a socket of this process or of an
-    #   ended one
+    # @raise [AddressInUseError] unless the path is free, or has a socket of this process or of a
+    #   process that has ended
     def self.check_path(endpoint)
       transport, path = endpoint.b.split("://", 2)
       return if transport != "ipc" || path.start_with?("@") || path == "*"
@@ -159,7 +159,7 @@ module Godwit
         "a socket of another process is bound there: end that process, or use another path")
     end
 
-    # @return [String, nil] nil: the path is free, or has a socket
+    # @return [String, nil] what is at the path; nil: nothing, or a socket
     def self.kind_of_file(path)
       if File.symlink?(path) then "a symbolic link"
       elsif File.directory?(path) then "a folder"
@@ -168,7 +168,7 @@ module Godwit
     end
 
     # libzmq would abort the process for a wrong descriptor of the option `use_fd`.
-    # @raise [OptionError] unless it is a listening stream socket of the endpoint's family
+    # @raise [OptionError] unless `number` is a listening stream socket of the endpoint's family
     def self.check_descriptor(number, endpoint)
       return if endpoint.start_with?("inproc:")
       unix = endpoint.start_with?("ipc:")

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 module Godwit
-  # The fixes in error messages that depend on the socket. All others are in api/errors.yml.
+  # The fixes in error messages that depend on the socket. All other fixes are in api/errors.yml.
   # @private
   module ErrorHints
     RECEIVE_ONLY = %i[SUB PULL GATHER DISH].freeze
@@ -17,7 +17,7 @@ module Godwit
       "a high-water mark is fixed by the first bind or connect: give it to the constructor, " \
         "such as PUSH.connect(endpoint, send_hwm: 10)"
 
-    # @return [String, nil] the fix; nil: the table's
+    # @return [String, nil] the fix; nil: the fix of api/errors.yml is used
     def self.for(what, operation, object, endpoint)
       return FIXED_MARK if what == StateError && operation == :set
       return MEMORY_VIEW if what == Errno::EBUSY::Errno && frame?(object)
@@ -68,7 +68,7 @@ module Godwit
       end
     end
 
-    # @return [Exception] for `send` and `recv` with more positional arguments than they take
+    # @return [Exception] for `send` and `recv` with more positional arguments than they accept
     def self.too_many(operation, arguments)
       text = "takes one message: got #{arguments.size} (several frames are one Array: " \
         "send([\"a\", \"b\"]))"
@@ -158,14 +158,14 @@ module Godwit
       end
     end
 
-    # @return [String, Diagnosis::Finding] the count, and the reason when it is known
+    # @return [String, Diagnosis::Finding] the text with the count, and the reason if it is known
     def self.too_few_peers(socket, count)
       finding = socket.finding(:wait_connected)
       finding = nil if finding&.reason == :silent && socket.type != :PUB
       behind(count, finding)
     end
 
-    # The hint for a time-out of another object's wait for the socket's peers.
+    # The hint for a time-out of a wait of the socket's owner, such as a Logger::Reader.
     def self.nothing_came(socket, text) = behind(text, socket.finding_now)
 
     def self.behind(text, finding)

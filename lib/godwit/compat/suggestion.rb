@@ -2,8 +2,8 @@
 
 module Godwit
   module Compat
-    # Ruby asks this class for corrections of a NameError. A script that uses `ZMQ` was written for
-    # rbczmq or ffi-rzmq, so it needs a layer.
+    # Ruby gets corrections of a NameError from this class. A script that uses `ZMQ` was written for
+    # rbczmq or ffi-rzmq, so the correction is to load a compatibility layer.
     # @private
     class Suggestion
       LAYERS = Runtime.shareable(

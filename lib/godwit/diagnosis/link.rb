@@ -2,8 +2,8 @@
 
 module Godwit
   class Diagnosis
-    # Folds the events of one endpoint. A connected endpoint has one connection at a time; a bound
-    # endpoint may have several, and the link keeps the latest failure of any of them.
+    # Reduces the events of one endpoint to its state. A connected endpoint has one connection at a
+    # time; a bound endpoint may have several, and the link stores their latest failure.
     class Link
       FAILED = %i[
         handshake_failed_no_detail handshake_failed_protocol handshake_failed_auth
@@ -14,7 +14,7 @@ module Godwit
       #   handshake; nil: none is known
       attr_reader :failure
       attr_reader :event
-      # @return [Float, nil] when it failed; since when it is connected; when its peer departed
+      # @return [Float, nil] time of the failure, of the connection, of the peer's departure
       attr_reader :failed_at, :since, :lost
 
       def initialize(endpoint, bound)
@@ -25,7 +25,7 @@ module Godwit
 
       def bound? = @bound
 
-      # @return [Boolean] whether an event told about a connection, or about a try
+      # @return [Boolean] whether an event reported a connection, or an attempt to connect
       def heard? = @phase != :new
 
       # @return [Boolean] whether the peer's greeting tells more than libzmq's event
@@ -68,7 +68,7 @@ module Godwit
         @failure = @event = @lost = nil
       end
 
-      # libzmq closes the connection without an event when the types do not fit.
+      # When the socket types do not fit, libzmq reports only that the connection has ended.
       def disconnected(event, now)
         fail_with(:types, event, now) if @phase == :handshake
         if %i[new established].include?(@phase)
@@ -89,7 +89,7 @@ module Godwit
         @phase = :retrying
       end
 
-      # The first event may follow an unreported attempt: an endpoint with an IP address needs none.
+      # An endpoint with an IP address or a path was tried, even if no event reported that.
       def literal? = !@endpoint.start_with?("tcp:", "ws") || OpenConnections.literal?(@endpoint)
 
       def fail_with(failure, event, now)

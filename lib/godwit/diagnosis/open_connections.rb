@@ -4,20 +4,20 @@ require "socket"
 
 module Godwit
   class Diagnosis
-    # Asks the kernel for this process's connections, when libzmq's events were missed.
+    # Reads this process's connections from the kernel, when libzmq's events were missed.
     module OpenConnections
       FOLDER = "/proc/self/fd"
       ANY = %w[0.0.0.0 ::].freeze
       BYTES = (120...136) # offsets of bytes_acked and bytes_received in struct tcp_info
-      # The most bytes that one side sends before a handshake's last message; the greeting has 64.
+      # Most bytes that a peer sends before a handshake's last message; the greeting has 64.
       HANDSHAKE_BYTES = {null: 66, plain: 76, curve: 240}.freeze
 
       module_function
 
-      # @param mechanism [Symbol] of the socket: with each, a handshake has more bytes
-      # @param known [Hash{Integer => Object}] descriptors that do not count
-      # @return [Array<Boolean>, nil] for each connection of these whether its handshake is done,
-      #   as far as the bytes on it tell; nil: unknown, as over inproc or on JRuby
+      # @param mechanism [Symbol] the socket's; it decides how many bytes a handshake has
+      # @param known [Hash{Integer => Object}] its keys are descriptors to leave out
+      # @return [Array<Boolean>, nil] for each connection of the links, whether its number of bytes
+      #   shows a complete handshake; nil: unknown, as over inproc or on JRuby
       def handshakes(links, mechanism, known)
         matchers = links.map { |endpoint, bound| matcher(endpoint, bound) }
         found = all(known) unless matchers.include?(nil)
@@ -27,7 +27,7 @@ module Godwit
 
       def literal?(endpoint) = !address_of(host_of(endpoint)).nil?
 
-      # @return [String, nil] the address at the other end of a descriptor; nil: it is closed
+      # @return [String, nil] the IP address of a descriptor's peer; nil: the descriptor is closed
       def peer(number)
         other = facts(number)&.fetch(1)
         other.ip_address if other&.ip?
@@ -55,12 +55,12 @@ module Godwit
 
       def unix(address) = address.unix? ? address.unix_path.b : nil
 
-      # @return [String] after a source address the host is behind the semicolon
+      # @return [String] the endpoint's host, which follows a source address and its semicolon
       def host_of(endpoint)
         endpoint.split("://", 2).last.split(";").last.rpartition(":").first.delete("[]")
       end
 
-      # @return [String, nil] the IP address in one form; nil for a name, and for any address
+      # @return [String, nil] the IP address in one form; nil for a name, 0.0.0.0 and ::
       def address_of(host)
         return unless host.match?(/\A[\h.:]+\z/) && host.match?(/[.:]/)
         # The flag prevents a DNS query: the pattern also matches a name such as "cafe.de".
@@ -86,10 +86,10 @@ module Godwit
         other = Addrinfo.new(other)
         [Addrinfo.new(own), other, (bytes(info) if info && other.ip?)]
       rescue SystemCallError, SocketError, ArgumentError
-        nil # the address is of another family
+        nil # the descriptor's address is of another family
       end
 
-      # @return [Integer, nil] bytes in the direction that has fewer, as the kernel counts them
+      # @return [Integer, nil] bytes sent or bytes received, whichever are fewer
       def bytes(info)
         info[BYTES].unpack("QQ").min if info.bytesize >= BYTES.end
       end

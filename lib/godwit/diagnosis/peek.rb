@@ -2,13 +2,13 @@
 
 module Godwit
   class Diagnosis
-    # Reads a peer's greeting over a raw connection: its mechanism, and over NULL its socket type.
-    # It ends before the handshake does, so the peer never sends it a message.
+    # Reads a peer's greeting over a raw connection: the mechanism, and with NULL the socket type. A
+    # Peek never completes the handshake, so the peer sends it no message.
     class Peek
       NAME = "peek"
       # The greeting of a client with ZMTP 3.1 and NULL (RFC 37).
       GREETING = [0xff, *[0] * 8, 0x7f, 3, 1, "NULL", 0].pack("C10CCa20Cx31").freeze
-      # A server of another mechanism would close the connection before its own greeting is out.
+      # Sent first: on a whole GREETING, a server of another mechanism closes before it greets.
       START = GREETING.byteslice(0, 12).freeze
       REST = GREETING.byteslice(12..).freeze
       MECHANISM = (12...32) # offsets of the mechanism's name in the greeting
@@ -26,7 +26,7 @@ module Godwit
         raise
       end
 
-      # Reads what has come. Never waits.
+      # Reads the bytes that have arrived. Never waits.
       def update
         while (message = @stream.recv_nonblock(exception: false)) != :wait_readable
           @bytes << message.last
@@ -37,14 +37,14 @@ module Godwit
         self
       end
 
-      # @return [Boolean, nil] whether the peer speaks ZMTP 3; nil: too little has come
+      # @return [Boolean, nil] whether the peer speaks ZMTP 3; nil: too few bytes have arrived
       def zmtp?
         return if @bytes.empty?
         return false unless @bytes.getbyte(0) == 0xff
         @bytes.getbyte(10) >= 3 if @bytes.size > 10
       end
 
-      # @return [String, nil] NULL, PLAIN, CURVE or another
+      # @return [String, nil] the peer's mechanism: NULL, PLAIN, CURVE or another
       def mechanism
         @bytes[MECHANISM].delete("\0") if zmtp? && @bytes.size >= GREETING.bytesize
       end
@@ -59,7 +59,7 @@ module Godwit
         end
       end
 
-      # @return [String, nil] such as "400", when the peer's authenticator refuses
+      # @return [String, nil] the status, such as "400", when the peer's authenticator refuses
       def refusal
         name, reason = command
         cut(reason, 1).first if name == "ERROR"
@@ -74,7 +74,7 @@ module Godwit
         @stream.send_nonblock([NAME, REST], exception: false)
       end
 
-      # @return [Array(String, String), nil] name and body of the first command
+      # @return [Array(String, String), nil] name and body of the peer's first command
       def command
         return unless mechanism == "NULL"
         flags, size = @bytes[GREETING.bytesize, 2].unpack("CC")
@@ -82,7 +82,7 @@ module Godwit
         cut(@bytes[GREETING.bytesize + 2, size], 1)
       end
 
-      # @return [Array(String, String)] a text behind its size, and the rest
+      # @return [Array(String, String)] the text that follows its size, and the remaining bytes
       def cut(bytes, width)
         size = bytes[0, width].rjust(4, "\0").unpack1("N")
         [bytes[width, size] || "", bytes[(width + size)..] || ""]

@@ -2,9 +2,9 @@
 
 module Godwit
   class Diagnosis
-    # Connects further sockets to an endpoint to which libzmq does not connect again, to hear why:
-    # over tcp a {Peek}; with security, or over ipc, a SUB with the same keys. That SUB gets no
-    # message, since it does not subscribe.
+    # Connects further sockets to an endpoint to which libzmq does not connect again, to learn the
+    # reason: over tcp a {Peek}; with security, or over ipc, a SUB with the same keys. That SUB gets
+    # no message, since it does not subscribe.
     class Probe
       # Options of a connection's transport and security.
       TRANSPORT = %i[ipv6 bind_to_device socks_proxy socks_username socks_password].freeze
@@ -12,7 +12,7 @@ module Godwit
         curve_server_key curve_public_key curve_secret_key plain_username plain_password
       ].freeze
 
-      # @return [Probe, nil] nil when this is not possible
+      # @return [Probe, nil] nil when the probe cannot connect
       def self.start(socket, endpoint)
         probe = new(socket, endpoint)
         probe.start

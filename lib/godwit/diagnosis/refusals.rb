@@ -2,15 +2,15 @@
 
 module Godwit
   class Diagnosis
-    # Warns of the clients that a server refuses in the handshake, once per address and minute. Its
-    # thread ends with the socket.
+    # Warns of the clients that a server refuses in the handshake, once per address and minute. The
+    # thread ends when the socket is closed.
     class Refusals
       EVENTS = [
         :accepted, :disconnected, :handshake_failed_no_detail, :handshake_failed_protocol,
         :handshake_failed_auth
       ].freeze
       PERIOD = 60 # seconds between two warnings about an address
-      ADDRESSES = 1000 # addresses that a Refusals remembers
+      ADDRESSES = 1000 # most addresses whose last warning is remembered
 
       def self.guards?(socket)
         return false unless socket.binds?
@@ -24,7 +24,7 @@ module Godwit
 
       def initialize(socket)
         @socket = socket
-        @clients = {} # address by descriptor
+        @clients = {} # descriptor => IP address
         @failed = []
         @warned = {}
       end
@@ -35,8 +35,8 @@ module Godwit
         monitor.close unless monitor.socket.forked?
       end
 
-      # The event of a failed handshake names no connection. The event of the connection's end
-      # follows, and names it. A client that closed the connection was not refused.
+      # The event of a failed handshake does not name the connection. The event of the connection's
+      # end follows, and does. A client that closes the connection itself was not refused.
       def record(event)
         case event.name
         when :accepted then @clients[event.fd] = address_of(event)
@@ -44,7 +44,7 @@ module Godwit
           address = @clients.delete(event.fd)
           warn_of(@failed.shift, address) if @failed.any?
         when :handshake_failed_no_detail
-          # When no authenticator runs, libzmq does not close the connection.
+          # If no authenticator runs, libzmq does not close the connection, and no event follows.
           warn_of(event, nil) if event.value == Errno::EFAULT::Errno
         else @failed << event
         end
@@ -52,8 +52,8 @@ module Godwit
 
       private
 
-      # A libzmq without drafts does not tell the peer's address. The kernel tells it while the
-      # connection is open.
+      # A libzmq without drafts does not report the peer's address. The kernel has the address while
+      # the connection is open.
       def address_of(event)
         remote = event.remote_endpoint.to_s
         return OpenConnections.peer(event.fd) unless remote.start_with?("tcp:")

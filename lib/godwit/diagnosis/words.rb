@@ -2,9 +2,9 @@
 
 module Godwit
   class Diagnosis
-    # The words of each finding. docs/monitor.md has the table of reasons.
+    # The texts of the findings. docs/monitor.md has the table of reasons.
     module Words
-      # Types that a socket type talks to.
+      # The types that each socket type can talk to.
       PARTNERS = {
         REQ: "REP or ROUTER", REP: "REQ or DEALER", DEALER: "ROUTER, REP or DEALER",
         ROUTER: "DEALER, REQ or ROUTER", PUB: "SUB or XSUB", SUB: "PUB or XPUB",
@@ -15,13 +15,13 @@ module Godwit
       SAME = "give both sides the same security: curve: and server_key:, or plain:, or none"
       CORRECT = "correct it, and connect a new socket, since libzmq does not try again"
       SUBSCRIBERS = %i[SUB XSUB].freeze
-      # libzmq's name of a type that Godwit gives to another of its types (ADR 2).
+      # A peer that announces this type to libzmq may be one of these types of Godwit (ADR 2).
       GODWIT_S = {ROUTER: ", or a REP of Godwit", XPUB: ", or a PUB of Godwit"}.freeze
 
       module_function
 
-      # @param since [Float, nil] seconds since the first was made; nil: before the diagnosis began
-      # @param heard [Float] seconds of the diagnosis
+      # @param since [Float, nil] seconds since the first connection; nil: older than the diagnosis
+      # @param heard [Float] seconds since the diagnosis began
       def connected(socket, count, sends, since, heard)
         peers = "connected to #{count} #{(count == 1) ? "peer" : "peers"} for " \
           "#{"more than " unless since}#{(since || heard).round(1)} s"
@@ -47,7 +47,7 @@ module Godwit
           "the socket has no peer#{since}; one side must bind, the other must connect")
       end
 
-      # @param peek [Peek, nil] what the peer says of itself
+      # @param peek [Peek, nil] the peer's greeting, if it was read
       def failure(socket, link, peek)
         endpoint = link.endpoint
         case link.failure
@@ -79,7 +79,7 @@ module Godwit
           "no answer from #{endpoint}: is the host up, and does a firewall drop the connection?")
       end
 
-      # @param peer [Symbol, nil] its type; nil: unknown
+      # @param peer [Symbol, nil] the peer's type; nil: unknown
       def types(socket, endpoint, peer)
         cause = "the peer at #{endpoint} ended the handshake; maybe its type does not fit"
         cause = "the peer at #{endpoint} is #{type(peer)}#{GODWIT_S[peer]}" if peer
@@ -167,7 +167,7 @@ module Godwit
         end
       end
 
-      # @return [Finding, nil] of what a peer says of itself
+      # @return [Finding, nil] the finding that the peer's greeting explains
       def peeked(socket, endpoint, peek)
         return foreign(endpoint) if peek.zmtp? == false
         other = peek.mechanism or return

@@ -2,15 +2,15 @@
 
 module Godwit
   module Compat
-    # What rbczmq's layer has beside rbczmq's API.
+    # The rbczmq layer's own modules, which rbczmq does not have.
     module Rbczmq
-      SOCKETS = WeakSet.new # all sockets that are in use
+      SOCKETS = WeakSet.new # all sockets that are open
 
       # In rbczmq a handled signal ends waits: recv returns nil, Poller#poll -1, Loop#start 0. Ruby
       # does not report that a trap block has run. So this module wraps `trap`: the script's handler
       # runs as before, and afterwards the main thread's wait ends.
       module Interrupts
-        # Ends a wait. It stays inside this module: no rescue of the script may catch it.
+        # Raised to end a wait. This module rescues it: no rescue of the script may catch it.
         class Interrupted < Exception # standard:disable Lint/InheritException
         end
 
@@ -22,20 +22,20 @@ module Godwit
         @lock = Mutex.new
 
         class << self
-          # Waits in a block that must not receive a message. Interrupted arrives in this block and
-          # nowhere else. It may arrive late: JRuby runs handlers in another thread, and the FFI
-          # backend delays it while a thread holds a lock.
+          # The block waits, and must not receive a message. An Interrupted is raised in this block
+          # and nowhere else. It may come late: JRuby runs trap blocks in another thread, and the
+          # FFI backend delays it while a thread holds a lock.
           # @return [Object, nil] the block's value; nil when a signal was handled during the wait
           def wait
             return yield unless interruptible?
-            outer = @wait # a trap handler may wait during a wait
+            outer = @wait # a trap block may run during a wait, and wait too
             Thread.handle_interrupt(MASKED) do
               @wait = Wait.new(Fiber.current)
               Thread.handle_interrupt(UNMASKED) { yield }
             ensure
-              @wait = outer # this line comes first, since a handler may raise here
-              locked(@lock) {} # once the lock is free, a handler that saw this wait has raised
-              # The script's own mask of Interrupted may last longer than this wait.
+              @wait = outer # comes first: a trap block may raise an Interrupted here
+              locked(@lock) {} # a trap block that found this wait has raised once the lock is free
+              # Raises a pending Interrupted here, even if the script masks it after this wait.
               Thread.handle_interrupt(UNMASKED) {}
             end
           rescue Interrupted
@@ -43,7 +43,7 @@ module Godwit
             nil
           end
 
-          # A fiber scheduler runs trap blocks in any of its fibers.
+          # With a fiber scheduler, Ruby runs a trap block in any of the fibers.
           # @return [Boolean] whether a signal can end a wait of this fiber
           def interruptible?
             Thread.current.equal?(Thread.main) &&
@@ -57,7 +57,7 @@ module Godwit
             true
           end
 
-          # Takes the lock, except in a trap block: that has the main thread to itself.
+          # Holds the lock, but not in a trap block: the main thread runs nothing else meanwhile.
           def locked(lock, &block) = trap? ? yield : lock.synchronize(&block)
 
           # Calls the action when a signal is handled while the block runs in the main thread.
@@ -72,8 +72,8 @@ module Godwit
             end
           end
 
-          # Called after each handler: in the main thread, in whatever fiber runs there. JRuby calls
-          # it in another thread.
+          # Runs after each handler: in the main thread, in the fiber that runs at that time. On
+          # JRuby it runs in another thread.
           def handled
             return @action&.call unless @wait
             locked(@lock) do

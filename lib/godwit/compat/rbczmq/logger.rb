@@ -1,9 +1,9 @@
 # frozen_string_literal: true
 
 module ZMQ
-  # Ruby's Logger; each of its lines is one message.
+  # Ruby's Logger, which sends each of its lines as one message.
   class Logger < ::Logger
-    # The socket's type cannot send logs.
+    # Raised for a socket of a type that cannot send logs.
     class InvalidSocketError < Error; end
 
     VALID_SOCKET_CLASSES = [Socket::Pub, Socket::Push, Socket::Pair].freeze
@@ -23,7 +23,7 @@ module ZMQ
         @socket = socket
       end
 
-      # @return [Boolean] as Socket#send
+      # @return [Boolean] the result of Socket#send
       def write(line) = @socket.send(line)
 
       # Does nothing: the socket belongs to the script.

@@ -3,12 +3,12 @@
 module ZMQ
   # A callback that a Loop calls once or several times.
   class Timer
-    # @return [Integer, Float] seconds
+    # @return [Integer, Float] seconds before each call
     attr_reader :delay
-    # @return [Integer] 0: without end
+    # @return [Integer] number of calls; 0: without end
     attr_reader :times
 
-    # @param callback [#call, nil] or a block
+    # @param callback [#call, nil] nil: the block is the callback
     def initialize(delay, times, callback = nil, &block)
       @callback = callback || block or raise ArgumentError, "no callback given!"
       @delay = Arguments.type(delay, Integer, Float)
@@ -27,7 +27,7 @@ module ZMQ
       nil
     end
 
-    # The timer calls this method with the exception that the callback raised.
+    # The loop calls this method with the exception that the callback raised.
     def on_error(exception)
       raise exception
     end
@@ -102,7 +102,7 @@ module ZMQ
         @instance or raise Error, "no loop was run yet: this is for the block of ZMQ::Loop.run"
       end
 
-      # Handlers get the arguments as one Array here; scripts rely on that.
+      # Here handlers get the arguments as one Array; scripts rely on that.
       def attach(socket, action, address, handler, args)
         result = socket.public_send(action, address)
         register_readable(socket, handler, args) if socket.poll_readable?
@@ -119,7 +119,7 @@ module ZMQ
 
     def initialize
       @godwit = Godwit::Loop.new
-      @items = {}.compare_by_identity # pollable => its items
+      @items = {}.compare_by_identity # pollable => its Pollitems
       @timers = {}.compare_by_identity # ZMQ::Timer => Godwit's timer
       @silent = {}.compare_by_identity # cancelled timers whose Godwit timer may still run
       @late = [] # changes that a trap block has made; @godwit does not have them yet
@@ -128,7 +128,7 @@ module ZMQ
 
     # Runs until {#stop}, a callback returns false or raises, a signal is handled, or the context
     # ends.
-    # @return [Integer] -1 when stopped, 0 when interrupted
+    # @return [Integer] -1 when stopped, 0 when interrupted or the context has ended
     def start
       alive!
       return INTERRUPTED if ZMQ.interrupted?
@@ -149,7 +149,7 @@ module ZMQ
       @running
     end
 
-    # @param flag [Boolean] whether items registered from now on print what they do
+    # @param flag [Boolean] whether items that are registered from now on print what they do
     def verbose=(flag)
       alive!
       @verbose = (flag == true)
@@ -208,7 +208,7 @@ module ZMQ
       nil
     end
 
-    # Works in a trap block too.
+    # Makes {#start} return 0. Works in a trap block too.
     def interrupt
       @interrupted = true
       finish
@@ -240,7 +240,7 @@ module ZMQ
 
     def wanted(items) = items.map(&:possible).reduce(0, :|)
 
-    # Godwit's loop has one callback for each event of a pollable; it calls all items that want it.
+    # Godwit's loop has one callback for an event of a pollable; it calls the handlers of all items.
     def watch(pollable, bits)
       thing = Pollitem.godwit(pollable)
       apply do
@@ -254,8 +254,8 @@ module ZMQ
       apply { @godwit.remove(thing, *Pollitem.symbols(bits)) } unless bits.zero?
     end
 
-    # Applies a change to Godwit's loop, which takes locks. A trap block must not, so a change made
-    # there waits for the loop's next turn or the next change.
+    # Makes a change to Godwit's loop, which takes locks. A trap block can take no lock, so its
+    # change is stored until the loop's next turn or the next change.
     def apply(&change)
       Failures.translated do
         if Interrupts.trap?
@@ -283,7 +283,7 @@ module ZMQ
       end
     end
 
-    # Serves the further frames of a message: the socket holds them, so libzmq does not report them.
+    # Handles a message's stored frames: libzmq does not report the socket as readable for them.
     def serve_rest(item)
       invoke(item, :readable) while !@ending && item.rest? && registered?(item)
     end
@@ -309,7 +309,7 @@ module ZMQ
       @items.values.flatten.each { |item| serve_rest(item) if item.rest? }
     end
 
-    # @param object [#on_error] called when the block raises
+    # @param object [#on_error] its on_error is called when the block raises
     def calling(object)
       finish if yield == false
     rescue => error

@@ -1,8 +1,8 @@
 # frozen_string_literal: true
 
 module ZMQ
-  # A list of frames, sent and received as one. A frame belongs to the message until it is removed.
-  # A message is gone once it was sent or destroyed.
+  # A list of frames, sent and received as a whole. A frame belongs to the message until it is
+  # removed. After a send or `destroy` the message is gone: it has no frames any more.
   class Message
     include Comparable
 
@@ -10,7 +10,7 @@ module ZMQ
     private_constant :GONE
 
     class << self
-      # @return [Message, nil] nil for any other String
+      # @return [Message, nil] nil for a String that {#encode} did not make
       def decode(string)
         of(Godwit::Message.decode(Arguments.type(string, String)).to_a)
       rescue Godwit::MessageError
@@ -34,19 +34,19 @@ module ZMQ
     def size = @frames&.size
     def content_size = @frames&.sum(&:size)
     def gone? = @frames.nil?
-    # @return [Frame, nil] the first frame; {#next} goes on from it
+    # @return [Frame, nil] the first frame; {#next} then returns the second one
     def first = at(0)
-    # @return [Frame, nil] the frame behind the one returned last; the first after a change; nil
-    #   once at the end
+    # @return [Frame, nil] the frame after the one that was returned last; the first frame after a
+    #   change; nil at the end
     def next = at(@cursor ? @cursor + 1 : 0)
     def last = at(@frames ? [@frames.size - 1, 0].max : 0)
     def push(frame) = insert(0) { frame }
     def add(frame) = insert(-1) { frame }
     def pushstr(string) = insert(0) { Frame.new(Arguments.string(string)) }
     def addstr(string) = insert(-1) { Frame.new(Arguments.string(string)) }
-    # Removes the first frame, which then belongs to the caller.
+    # Removes the first frame and returns it. It then belongs to the caller.
     def pop = change { free(@frames.shift) }
-    # @return [String, nil] its bytes up to the first NUL
+    # @return [String, nil] the removed first frame's bytes, up to the first NUL
     def popstr = pop&.data&.slice(/\A[^\0]*/n)
 
     def remove(frame)
@@ -57,13 +57,13 @@ module ZMQ
       nil
     end
 
-    # Puts an address and an empty frame in front.
+    # Puts a frame with an address, and an empty frame, in front of the message.
     def wrap(frame)
       change { @frames.unshift(own(frame), own(Frame.new)) }
       nil
     end
 
-    # Removes the first frame, and an empty one behind it.
+    # Removes the first frame, and also the second one if it is empty.
     def unwrap
       frame = pop
       pop if frame && @frames.first&.size&.zero?

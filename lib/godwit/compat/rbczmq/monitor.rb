@@ -3,9 +3,9 @@
 module ZMQ
   EVENT_ALL = 0x3ff
 
-  # The handler of Socket#monitor where none is given; its callbacks do nothing. A handler may be a
-  # subclass, or any object with some of the callbacks. Each gets the endpoint, and the event's
-  # value: a descriptor, an errno, or milliseconds (connect_retried).
+  # The default handler of Socket#monitor; its callbacks do nothing. A handler may be of a subclass,
+  # or any object with some of the callbacks. A callback gets the endpoint, and the event's value: a
+  # descriptor, an errno, or milliseconds (connect_retried).
   class Monitor
     EVENTS = %i[
       connected connect_delayed connect_retried listening bind_failed accepted accept_failed closed
@@ -23,7 +23,7 @@ module ZMQ
       def names(mask) = EVENTS.select.with_index { |_, bit| mask.anybits?(1 << bit) }
 
       # Hands events to the handler until the socket is closed. libzmq's monitor ends before the
-      # last event, "closed" of each bound endpoint, so this method makes that event.
+      # last events, "closed" of each bound endpoint, so this method makes these events.
       def follow(monitor, handler, names)
         listening = {}
         monitor.each do |event|
@@ -37,7 +37,7 @@ module ZMQ
 
       private
 
-      # A handler that raises gets the next event all the same.
+      # If a handler raises, the handler gets the later events nevertheless.
       def call(handler, event, endpoint, value)
         callback = :"on_#{event}"
         return unless handler.respond_to?(callback)
@@ -51,8 +51,8 @@ module ZMQ
   class Socket
     # A thread calls the handler's on_connected, on_listening, …, until the socket is closed.
     # @param endpoint [String] "inproc://…", a name that no other monitor has
-    # @param handler [Object, nil] with some of Monitor's callbacks; nil: a Monitor
-    # @param events [Integer, nil] of ZMQ::EVENT_…; nil: all
+    # @param handler [Object, nil] an object with some of Monitor's callbacks; nil: a Monitor
+    # @param events [Integer, nil] bits ZMQ::EVENT_…; nil: all events
     # @return [Boolean] false when libzmq would refuse the endpoint
     def monitor(endpoint, handler = nil, events = nil)
       usable!
@@ -64,7 +64,7 @@ module ZMQ
       id = __id__
       return false unless context.reserve_monitor(endpoint, id)
       monitor = translated { @godwit.monitor(*names, :listening, :closed) }
-      @monitor&.close # libzmq has one monitor for each socket
+      @monitor&.close # a libzmq socket has at most one monitor
       @monitor = monitor
       handler ||= Monitor.new
       Thread.new do

@@ -17,7 +17,7 @@ module ZMQ
     end
 
     # @param seconds [Integer, Float, nil] nil, 0: does not wait; negative: without end
-    # @return [Integer] how many items are ready; -1 when a signal was handled
+    # @return [Integer] number of ready items; -1 when a signal was handled
     def poll(seconds = nil)
       seconds = Arguments.type(seconds.nil? ? 0 : seconds, Integer, Float)
       clear
@@ -47,7 +47,7 @@ module ZMQ
     def register_readable(thing) = register(Pollitem.new(thing, POLLIN))
     def register_writable(thing) = register(Pollitem.new(thing, POLLOUT))
 
-    # @return [Pollitem, false] false when it is not registered
+    # @return [Pollitem, false] the removed item; false if the thing is not registered
     def remove(thing)
       pollable = thing.is_a?(Pollitem) ? thing.pollable : thing
       item = @items.find { |one| one.equal?(thing) } ||
@@ -57,7 +57,7 @@ module ZMQ
       item
     end
 
-    # Frees Godwit's poller. The next {#poll} makes another.
+    # Frees the Godwit::Poller. The next {#poll} makes a new one.
     def close
       @godwit&.close
       @godwit = nil
@@ -70,7 +70,7 @@ module ZMQ
       @writables = []
     end
 
-    # Returns the Godwit::Poller. Each socket or IO is in it once, with the events of all its items.
+    # Returns the Godwit::Poller, which has each socket or IO once, with all events of its items.
     def godwit
       @godwit ||= Godwit::Poller.new.tap do |poller|
         @items.group_by(&:pollable).each_value do |items|

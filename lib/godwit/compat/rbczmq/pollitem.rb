@@ -9,10 +9,10 @@ module ZMQ
     OPEN_FOR = {Fcntl::O_RDONLY => POLLIN, Fcntl::O_WRONLY => POLLOUT}.freeze
     private_constant :PAGE, :OPEN_FOR
 
-    # @return [Pollitem] the thing itself, or a new Pollitem for a Socket or an IO
+    # @return [Pollitem] the thing if it is a Pollitem, or a new Pollitem for a Socket or an IO
     def self.coerce(thing) = thing.is_a?(Pollitem) ? thing : new(thing)
 
-    # @param events [Integer, nil] of POLLIN and POLLOUT; nil: both
+    # @param events [Integer, nil] bits POLLIN and POLLOUT; nil: both
     def initialize(pollable, events = nil)
       events = Arguments.type(events.nil? ? POLLIN | POLLOUT : events, Integer)
       unless events.anybits?(POLLIN | POLLOUT)
@@ -58,14 +58,14 @@ module ZMQ
     def inspect = "#<#{self.class} #{@pollable.inspect} #{@events}>"
 
     # @private -- and so are the methods below
-    # @return [Integer] the events that can happen at all
+    # @return [Integer] the events that the socket's type or the IO's mode allows
     def possible
       return @open_for ||= events_of_io unless @pollable.is_a?(Socket)
       @events & ((@pollable.poll_readable? ? POLLIN : 0) | (@pollable.poll_writable? ? POLLOUT : 0))
     end
 
-    # @return [Boolean] whether its Socket, which libzmq need not see as readable, holds frames of a
-    #   partly received message
+    # @return [Boolean] whether the Socket stores frames of a partly read message, for which libzmq
+    #   need not report it as readable
     def rest? = @events.anybits?(POLLIN) && @pollable.is_a?(Socket) && @pollable.rest?
     def godwit = Pollitem.godwit(@pollable)
     def self.godwit(pollable) = pollable.is_a?(Socket) ? pollable.godwit : pollable
@@ -76,8 +76,8 @@ module ZMQ
 
     private
 
-    # @return [Integer] without the event that an end of a pipe is not open for. If none remains,
-    #   Godwit's poller refuses the pipe
+    # @return [Integer] the events without one for which a pipe is not open. If none remains, all
+    #   events: Godwit's poller then refuses the pipe
     def events_of_io
       mode = @pollable.fcntl(Fcntl::F_GETFL) & Fcntl::O_ACCMODE
       open_for = @events & OPEN_FOR.fetch(mode, @events)
@@ -101,7 +101,7 @@ module ZMQ
     end
   end
 
-  # A Loop calls a Pollitem's handler, a subclass of this class.
+  # The base class of handlers. A Loop calls the handler of a Pollitem that is ready.
   class Handler
     attr_reader :pollitem
 
@@ -128,7 +128,7 @@ module ZMQ
     def recv = pollitem.recv
   end
 
-  # The handler where none is given: prints each message, and sends empty ones.
+  # The default handler: prints each message, and sends empty messages.
   class DefaultHandler < Handler
     def on_readable
       p recv

@@ -3,7 +3,7 @@
 module ZMQ
   # A socket of one type. Context#socket makes it; only the thread that made it may use it.
   class Socket
-    # The layer looks up a uri that does not match in the DNS first.
+    # If a uri does not match, the layer first looks it up in the DNS.
     PROTO_REXP = /^inproc|ipc|tcp|e?pgm:\/\//
 
     PENDING = 1
@@ -24,7 +24,7 @@ module ZMQ
         end
       end
 
-      # Makes these methods raise an Error with this message when it is not the socket's turn.
+      # Makes these methods raise an Error with this message instead of an EFSM of libzmq.
       def handle_fsm_errors(message, *methods)
         methods.each do |name|
           define_method(name) do |*arguments|
@@ -60,7 +60,7 @@ module ZMQ
       @state
     end
 
-    # @return [Array<String>] the uris as given; a wildcard port is replaced by the port bound
+    # @return [Array<String>] the script's uris; the bound port replaces a wildcard port
     def endpoints
       alive!
       @endpoints
@@ -74,7 +74,7 @@ module ZMQ
       @godwit.last_endpoint || ""
     end
 
-    # @return [Integer] ZeroMQ's descriptor; -1 unless the socket is bound or connected
+    # @return [Integer] ZMQ_FD; -1 unless the socket is bound or connected
     def fd
       alive!
       attached? ? translated { @godwit.zmq_fd } : -1
@@ -95,8 +95,8 @@ module ZMQ
 
     def inspect = "#<#{self.class}#{" closed" if @closed}>"
 
-    # Closes the socket. It goes on sending for the context's linger, or its own where the context
-    # has none.
+    # Closes the socket. libzmq sends its messages in the background, for at most the context's
+    # linger, or the socket's if the context has none.
     def close
       usable!
       _linger(@context, @context.lingering) if @context.lingering
@@ -114,7 +114,7 @@ module ZMQ
 
     # @private -- and so are the methods below
     attr_reader :godwit
-    # @return [Boolean] whether frames of a partly received message remain
+    # @return [Boolean] whether frames of a partly read message remain
     def rest? = !@rest.empty?
 
     def alive!
@@ -135,7 +135,7 @@ module ZMQ
       @godwit = godwit
       @thread = Thread.current
       @state = PENDING
-      @endpoints = [] # endpoints as the script sees them
+      @endpoints = [] # uris that {#endpoints} returns
       @resolved = [] # libzmq's name of each endpoint
       @given = [] # the script's argument for each endpoint
       @closed = @verbose = false
@@ -152,8 +152,8 @@ module ZMQ
 
     private
 
-    # The owner-thread fast path needs no check while @owner (for recv) and @sender (for send) are
-    # set.
+    # While @owner is set, recv uses the fast path of the owner thread without further checks; while
+    # @sender is set, so does send.
     def choose_path
       @owner = (@thread if attached? && !@verbose && !@closed)
       @sender = @held ? nil : @owner

@@ -9,14 +9,14 @@ require_relative "interrupts"
 require_relative "failures"
 require_relative "compat_socket"
 
-# rbczmq's module on top of Godwit. docs/rbczmq.md says what it promises and where it differs. A
-# method whose comment names no result returns nil.
+# rbczmq's module on top of Godwit. docs/rbczmq.md says what the module promises and how it differs
+# from rbczmq. A method whose comment names no result returns nil.
 module ZMQ
-  # The release of rbczmq whose API this is.
+  # The release of rbczmq that has this API.
   VERSION = "1.8.1"
 
-  # Misuse: wrong thread or state, an object that is gone, a call that the type does not have. An
-  # Errno class is raised for what libzmq refuses.
+  # Raised for misuse: a wrong thread or state, an object that is gone, a call that the socket's
+  # type does not have. For a failure of libzmq an Errno class is raised.
   class Error < StandardError; end
 
   Failures = Godwit::Compat::Rbczmq::Failures

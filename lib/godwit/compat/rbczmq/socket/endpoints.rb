@@ -5,12 +5,12 @@ module ZMQ
     PORTS = (49_152..65_535)
     private_constant :PORTS
 
-    # @return [Integer] tcp's port; 0 for other transports, and where the script asked for port 0
+    # @return [Integer] port of a tcp uri; 0 for another transport, and if the uri has port 0
     def bind(uri) = real_bind(resolved(uri))
     def connect(uri) = real_connect(resolved(uri))
 
     # Connects to every address that the DNS has for a service.
-    # @return [self, nil] nil for a uri with a protocol
+    # @return [self, nil] nil for a uri with a transport
     def connect_all(uri)
       if PROTO_REXP.match?(Arguments.string(uri))
         real_connect(uri)
@@ -21,7 +21,7 @@ module ZMQ
       self
     end
 
-    # {#bind} without the DNS.
+    # {#bind} without a DNS query.
     def real_bind(uri)
       usable!
       uri = Arguments.type(uri, String).dup.freeze
@@ -33,7 +33,7 @@ module ZMQ
       uri.match?(%r{\Atcp://.*:0\z}) ? 0 : Godwit::Endpoint.port(@godwit.last_endpoint) || 0
     end
 
-    # {#connect} without the DNS.
+    # {#connect} without a DNS query.
     def real_connect(uri)
       usable!
       uri = Arguments.type(uri, String).dup.freeze
@@ -56,7 +56,7 @@ module ZMQ
       choose_path
     end
 
-    # Replaces a wildcard by the port that the system chose.
+    # Replaces a wildcard port by the port that the system chose.
     def with_port(uri)
       port = Godwit::Endpoint.port(@resolved.last) if uri.match?(%r{\Atcp://.*:[*0]\z})
       port ? "#{uri.delete_suffix("*").delete_suffix("0")}#{port}" : uri
@@ -73,7 +73,7 @@ module ZMQ
       true
     end
 
-    # Godwit ends all connections to one endpoint at once.
+    # Godwit has ended all connections to the endpoint at once, so all entries of it go.
     def forget(endpoint)
       @resolved.each_index.select { |index| @resolved[index] == endpoint }.reverse_each do |index|
         [@resolved, @endpoints, @given].each { |list| list.delete_at(index) }
@@ -90,7 +90,7 @@ module ZMQ
       uri
     end
 
-    # The SRV records of "service.domain". The DNS is not asked for any other uri, since its answer
+    # The SRV records of "service.domain". No DNS query is made for any other uri, since the reply
     # may take long.
     def services(uri)
       service, domain = uri.split(".", 2)

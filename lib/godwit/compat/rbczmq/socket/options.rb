@@ -8,7 +8,7 @@ module ZMQ
     IDENTITY = 5
     IPV4ONLY = 31
 
-    # Options with libzmq's number and units, read and set.
+    # Options that scripts read and set, with libzmq's numbers and units.
     NUMBERS = {
       sndhwm: 23, rcvhwm: 24, affinity: 4, rate: 8, recovery_ivl: 9, maxmsgsize: 22,
       multicast_hops: 25, sndbuf: 11, rcvbuf: 12, backlog: 19, reconnect_ivl: 18,
@@ -16,7 +16,7 @@ module ZMQ
     }.freeze
     # Options whose default was 0, and is -1 from libzmq 4.2 on.
     BUFFERS = %i[sndbuf rcvbuf].freeze
-    # Boolean options that are only set.
+    # Boolean options that scripts only set.
     FLAGS = {
       delay_attach_on_connect: 39, router_mandatory: 33, router_raw: 41, xpub_verbose: 40
     }.freeze
@@ -38,14 +38,14 @@ module ZMQ
       define_method(:"#{name}=") { |value| write_flag(name, id, value) }
     end
 
-    # @return [Integer] -1, whatever the linger is
+    # @return [Integer] always -1
     def linger
       alive!
       -1
     end
 
-    # @param milliseconds [Integer] how long the closed socket goes on sending, unless its context
-    #   has a linger
+    # @param milliseconds [Integer] how long libzmq sends the messages of the closed socket, unless
+    #   its context has a linger
     def linger=(milliseconds)
       write_number(:linger, LINGER, milliseconds)
     end
@@ -70,7 +70,7 @@ module ZMQ
 
     def events
       bits = read_option(EVENTS)
-      # libzmq 3 reported this also with router_mandatory.
+      # libzmq 3 reported POLLOUT in this case also with router_mandatory.
       bits |= POLLOUT if @endpoints.empty? && type == ROUTER
       rest? ? bits | POLLIN : bits
     end

@@ -2,14 +2,14 @@
 
 module ZMQ
   class Socket
-    # @return [String, nil] nil when the call ends without one: rcvtimeo has passed, a signal was
-    #   handled, the context ends, or it is not the socket's turn
+    # @return [String, nil] the next frame; nil when rcvtimeo has passed, a signal was handled, the
+    #   context ends, or the socket has to send first
     def recv
       first = @godwit._recv_on_owner_thread(@owner, @rest)
       return first if first
       return first_of(await) if first == false
       receive(true)
-    rescue Godwit::Error => error # the fast path has failed
+    rescue Godwit::Error => error # raised on the fast path
       alive!
       failed(error)
     end
@@ -26,7 +26,7 @@ module ZMQ
       Message.of(frames)
     end
 
-    # @return [Boolean] whether the frame received last has more of its message behind it
+    # @return [Boolean] whether more frames of its message follow the last received frame
     def rcvmore?
       alive!
       rest?
@@ -57,7 +57,7 @@ module ZMQ
       failed(error)
     end
 
-    # @return [String, Array, nil] the next message; nil when the wait ends without one
+    # @return [String, Array, nil] the next message; nil when the wait ends without a message
     def await
       if Interrupts.interruptible?
         wait_until(POLLIN, @godwit._get_option(NUMBERS[:rcvtimeo])) { @godwit._recv(0) } || nil

@@ -2,12 +2,12 @@
 
 module ZMQ
   class Socket
-    # These types wait for a peer with room before the first frame. The others drop, or know the
-    # receiver only from the whole message.
+    # Before the first frame, these types wait for a peer with room in its queue. Other types drop
+    # messages, or need the whole message to know its receiver.
     WAITING = [PUSH, DEALER, PAIR].freeze
     private_constant :WAITING
 
-    # Sends a frame, the last of its message.
+    # Sends a frame, which is the last of its message.
     # @return [Boolean] false when sndtimeo has passed
     def send(string)
       return true if @godwit._send_on_owner_thread(@sender, string)
@@ -16,8 +16,8 @@ module ZMQ
       Failures.fail_with(error, self)
     end
 
-    # Sends a frame, with more of its message to follow. The socket holds it back until {#send}, so
-    # that messages go whole.
+    # Sends a frame that further frames of its message follow. The socket stores the frame until
+    # {#send}, so that messages are sent whole.
     def sendm(string)
       send_string(string, true)
     rescue Godwit::Error => error
@@ -41,7 +41,7 @@ module ZMQ
       Failures.fail_with(error, self)
     end
 
-    # Sends a Message, which is gone afterwards; it stays when the send fails.
+    # Sends a Message. After a successful send the message is gone.
     # @return [nil] also when the send fails
     def send_message(message)
       usable!("send")
@@ -75,8 +75,8 @@ module ZMQ
       true
     end
 
-    # Drops the held frames after an error. After a time-out they stay, and the script may send the
-    # last frame again.
+    # Sends the message. After an error the stored frames are dropped. After a time-out they remain,
+    # and the script may send the last frame again.
     def deliver(message, wait)
       sent = @godwit._send(message, 0, nil)
       sent ||= wait_until(POLLOUT, send_timeout(wait)) { @godwit._send(message, 0, nil) }

@@ -2,7 +2,7 @@
 
 module ZMQ
   class Socket
-    # Class of a type, by libzmq's number.
+    # The class of each socket type, by libzmq's number of the type.
     CLASSES = %i[Pub Sub Push Pull Pair Req Rep Router Dealer Stream XPub XSub].to_h do |name|
       klass = const_set(name, Class.new(Socket))
       type_str = klass.const_set(:TYPE_STR, name.to_s.upcase.freeze)
@@ -13,7 +13,7 @@ module ZMQ
     [Sub, Pull].each { |klass| klass.include(DownstreamSocket) }
     [Req, Rep].each { |klass| klass.unsupported_api(:sendm) }
 
-    # A PAIR, which takes inproc endpoints only.
+    # A PAIR, which accepts only inproc endpoints.
     class Pair
       def bind(uri) = super(inproc(uri))
       def connect(uri) = super(inproc(uri))
@@ -26,7 +26,7 @@ module ZMQ
       end
     end
 
-    # REQ and REP send one frame a message.
+    # A message of a REQ or REP has one frame.
     module OneFrame
       def send_frame(frame, flags = nil)
         return super unless frame_flags(flags).anybits?(Frame::MORE)
