@@ -188,7 +188,7 @@ static inline gw_cut_t gw_cut(int type, int error, bool begun) {
     return type == ZMQ_PUSH || type == ZMQ_DEALER ? GW_CUT_DROPS : GW_CUT_BEGINS;
 }
 
-/* ---- inproc.c: connections to names that are not bound yet; -1: errno is set ---- */
+/* ---- inproc.c: connections to names that are not bound yet; functions that return -1 set errno */
 
 typedef struct {
     gw_context_t *context;

@@ -198,7 +198,7 @@ static VALUE frame_yield_in_place(VALUE self) {
 }
 
 /* _in_place { |String| }: the String has the frame's own bytes, for Ruby methods that only read.
- * The block must not retain the String. No send or close can release the frame meanwhile. */
+ * The block must not retain the String. No send or close can release the frame during the block. */
 static VALUE frame_in_place(VALUE self) {
     gw_frame_t *frame = frame_live(self, "read");
     atomic_fetch_add(&frame->exports, 1);

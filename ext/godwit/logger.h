@@ -7,7 +7,7 @@
 
 enum { GW_ID_HEX = 2 * GW_LOG_ID_BYTES };
 #define GW_NO_WRITER UINT32_MAX
-#define GW_LOG_NUMBERS UINT64_C(10000000000000000000) /* the lowest number with too many digits */
+#define GW_LOG_NUMBERS UINT64_C(10000000000000000000) /* numbers in a header are lower */
 
 typedef struct {
     const char *data; /* borrowed, not ended by NUL */

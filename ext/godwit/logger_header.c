@@ -233,7 +233,7 @@ static gw_bytes_t header_digits(VALUE value, char *buffer) {
 
 #define LITERAL(text) ((gw_bytes_t){text, sizeof text - 1})
 
-/* pack(start up to the seq, seq, tseq, Header::Common, Entry, text) => packed record */
+/* pack(header's bytes before the seq, seq, tseq, Header::Common, Entry, text) => packed record */
 static VALUE header_pack(
         VALUE self, VALUE before, VALUE seq, VALUE tseq, VALUE common, VALUE entry, VALUE text) {
     char digits[5][DIGITS];

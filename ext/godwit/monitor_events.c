@@ -192,8 +192,8 @@ int gw_monitor_listen(gw_socket_t *socket, uint64_t events) {
     return 0;
 }
 
-/* Ends libzmq's monitor before the PAIR is closed: libzmq would wait forever for a PAIR that is
- * gone. */
+/* Ends libzmq's monitor before the PAIR is closed: if the PAIR closed first, libzmq would wait for
+ * it forever. */
 static void monitor_events_finish(gw_socket_t *socket) {
     int error;
     zmq_socket_monitor(socket->zmq, NULL, 0);

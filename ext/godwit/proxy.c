@@ -1,6 +1,6 @@
 /* Godwit::Proxy: the Ruby object over proxy_loop.c. While the loop runs, gw_socket_open refuses
- * every other use of its sockets. A socket that is closed meanwhile is released when the loop has
- * ended. Every function but proxy_interrupt needs the GVL. */
+ * every other use of its sockets. A socket that is closed while the loop runs is released when the
+ * loop has ended. Every function but proxy_interrupt needs the GVL. */
 #include "proxy.h"
 #include <ruby/thread.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
-enum { PIPE_BYTES = 65536 }; /* bytes that a pipe holds */
+enum { PIPE_BYTES = 65536 }; /* most bytes of one read: the capacity of a pipe */
 
 /* The indexes in the progress, see Godwit::Shell::Rows. */
 enum { ROWS_START, ROWS_COUNT, ROWS_CLOSED, ROWS_REUSED };
@@ -81,8 +81,8 @@ static VALUE rows_store_start(VALUE pointer) {
 }
 
 /* split_rows(progress, buffer, scanned, separator, limit, chomp, encoding, deadline) { |row| } =>
- * whether the deadline has passed. Yields the rows whose separators are in the buffer, up to a row
- * above the limit. No separator begins before `scanned`. */
+ * whether the deadline has passed. Yields the rows whose separators are in the buffer. Stops before
+ * a row of more than `limit` bytes. No separator begins before `scanned`. */
 static VALUE rows_split(int argc, VALUE *argv, VALUE self) {
     VALUE progress, buffer, scanned, separator, limit, chomp, encoding, deadline;
     rb_scan_args(argc, argv, "8", &progress, &buffer, &scanned, &separator, &limit, &chomp,

@@ -61,7 +61,7 @@ static inline gw_inproc_end_t gw_inproc_end(const gw_socket_t *socket, void *zmq
     return (gw_inproc_end_t){socket->context, socket, zmq, socket->type};
 }
 void gw_socket_close(gw_socket_t *socket);        /* wakes the socket's waiters */
-void gw_socket_release_idle(gw_socket_t *socket); /* releases it if it is closing, with no waiter */
+void gw_socket_release_idle(gw_socket_t *socket); /* releases a closing socket with no waiter */
 void gw_socket_release(gw_socket_t *socket);      /* needs a socket without waiters */
 
 /* ---- context.c ---- */

@@ -142,7 +142,7 @@ static VALUE unsent_set_warning(VALUE module, VALUE wanted) {
     return wanted;
 }
 
-/* Runs when Ruby's objects and the other threads are gone, without Ruby and without the GVL. The
+/* Runs after the end of Ruby's objects and of the other threads, and does not have the GVL. The
  * free functions have closed the open sockets. */
 static void unsent_at_exit(ruby_vm_t *vm) {
     int64_t start = gw_milliseconds_exact();

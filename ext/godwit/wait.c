@@ -190,8 +190,8 @@ static _Thread_local int waits_of_thread;
 
 bool gw_wait_interrupted(void) { return waits_of_thread > 0; }
 
-/* Waits until `fd` is readable or the waiter is woken. A queue of NULL: no call wakes the waiter.
- * Returns the state of rb_protect. */
+/* Waits until `fd` is readable or the waiter is woken. If `queue` is NULL, no call wakes the
+ * waiter. Returns the state of rb_protect. */
 static int wait_in_queue(
         gw_wait_queue_t *queue, gw_call_t *call, short events, int fd, bool reuse, bool *again) {
     gw_waiter_t *waiter = gw_waiter_claim(queue, reuse);
@@ -252,8 +252,8 @@ bool gw_wait_on(gw_call_t *call, short events, int fd) {
     gw_socket_t *socket = call->socket;
     bool again, messages = fd == socket->fd;
     if (call->deadline == 0) return false;
-    /* The descriptor of a thread-safe type stays readable after a call has seen the message.
-     * Reading it may consume a newer signal, so the caller tries once more. */
+    /* The descriptor of a thread-safe type stays readable after a call has received the message.
+     * The read of the descriptor may consume a newer signal, so the caller tries once more. */
     if (RB_UNLIKELY(socket->poller != NULL) && messages && gw_clear_signal(socket)) return true;
     gw_wait_queue_t *queue = messages ? &socket->queue : &socket->monitor_waiters;
     if (RB_UNLIKELY(socket->monitor != NULL) && messages) gw_monitor_drain_when_due(socket);

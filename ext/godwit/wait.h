@@ -87,7 +87,7 @@ typedef struct gw_socket {
     gw_form_t form;
     bool publisher;          /* a PUB made of an XPUB: it counts and drops subscriptions */
     bool relaxed, correlate; /* REQ: options that libzmq does not return */
-    bool stale_reply_pipe;   /* REQ: libzmq may expect the reply from a peer that is gone */
+    bool stale_reply_pipe;   /* REQ: libzmq may expect the reply from a departed peer */
     long cut_remaining;      /* REQ: frames not sent when the message was cut */
     bool attached;           /* has or had an endpoint: the high-water marks are fixed */
     bool in_batch;           /* transfer.c settles after the batch, see gw_batch */
@@ -215,7 +215,7 @@ typedef struct gw_event {
     uint64_t name;
     uint64_t values[GW_EVENT_VALUES];
     size_t count;         /* number of `values` */
-    size_t local, remote; /* bytes of each endpoint in `text`; version 1 has `local` alone */
+    size_t local, remote; /* bytes of each endpoint in `text`; events of version 1 have no remote */
     char text[];
 } gw_event_t;
 

@@ -62,8 +62,8 @@ module Godwit
     attr_reader :context
 
     # Sets the rule for CURVE clients. The rule replaces the former rule of the same domain at once.
-    # The Auth asks the sources in the order `dir:`, `keys:`, block. The first source that knows the
-    # key gives the user id.
+    # The Auth checks the sources in the order `dir:`, `keys:`, block. The first source that knows
+    # the key gives the user id.
     # @param dir [String, #to_path, CertStore, nil] a certificate directory; the user id is the
     #   certificate's name
     # @param keys [Hash{String => String, Cert}, :any] public keys by user id. :any accepts
@@ -85,7 +85,7 @@ module Godwit
     end
 
     # Sets the rule for PLAIN clients. The rule replaces the former rule of the same domain at once.
-    # The Auth asks the sources in the order `users:`, `file:`, block. The user id is the name, or
+    # The Auth checks the sources in the order `users:`, `file:`, block. The user id is the name, or
     # the value that the block returns.
     # @param users [Hash{String => String}, nil] passwords by name, 1 to 255 bytes each
     # @param file [String, #to_path, nil] lines `NAME=PASSWORD`, as in CZMQ. The Auth reads

@@ -61,8 +61,8 @@ module Godwit
 
       def self.handle_of(object) = object.instance_variable_get(:@handle)
 
-      # Refuses `dup` and `clone`. Ruby has copied the finalizer and the handle, so the copy loses
-      # both first.
+      # Refuses `dup` and `clone`. Ruby has copied the finalizer and the handle, so this method
+      # first removes both from the copy.
       module NoCopy
         private
 

@@ -2,8 +2,8 @@
 
 module Godwit
   class Auth
-    # CURVE: the client's public key. A rule asks a certificate directory, keys and a block, in this
-    # order.
+    # CURVE: the client's public key. A rule checks a certificate directory, keys and a block, in
+    # this order.
     class Mechanism::Curve < Mechanism
       NAME = "CURVE"
       CREDENTIALS = 1

@@ -5,7 +5,7 @@ require_relative "../password_file"
 
 module Godwit
   class Auth
-    # PLAIN: a name and a password. A rule asks users, a file of passwords and a block, in this
+    # PLAIN: a name and a password. A rule checks users, a file of passwords and a block, in this
     # order.
     class Mechanism::Plain < Mechanism
       NAME = "PLAIN"
@@ -34,7 +34,7 @@ module Godwit
         name, password = credentials
         return Decision.refuse(request, "its name is no user id") unless User.id?(name)
         name = User.utf8(name)
-        # The rule asks all sources, so that the time of an answer does not depend on the name.
+        # The rule checks all sources, so that the time of an answer does not depend on the name.
         known = @sources.map { |source| source.match?(name, password) }.any?
         return Decision.grant(request, name, "by its password") if known
         Decision.refuse(request, "its name or password is wrong") unless @block

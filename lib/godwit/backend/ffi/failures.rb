@@ -2,7 +2,7 @@
 
 module Godwit
   module Backend::FFI
-    # A failure while a lock is held: an errno, or the class of an error that has no errno. The
+    # A failure while a thread holds a lock: an errno, or the class of an error without errno. The
     # public error is built after the lock is released, since its hints read the socket's options.
     class Failed < StandardError
       attr_reader :what, :detail, :object

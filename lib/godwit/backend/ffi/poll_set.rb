@@ -14,7 +14,7 @@ module Godwit
       READABLE_BITS = 0x39
       WRITABLE_BITS = 0x2c
       ERROR_BITS = 0x28
-      POLLOUT_BIT = 4 # POLLOUT of <poll.h>; WRITABLE is zmq.h's
+      POLLOUT_BIT = 4 # POLLOUT of <poll.h>; WRITABLE is ZMQ_POLLOUT
 
       attr_reader :waiters
 

@@ -5,7 +5,7 @@ module Godwit
     # The process's contexts, the thread that closes collected objects, and the wait for linger at
     # exit.
     module ProcessEnd
-      # Seconds that close and exit wait beyond linger: an unreachable name server can hold
+      # Seconds that close and exit wait beyond linger: an unreachable name server can delay
       # zmq_ctx_term.
       GRACE = Constants::CLOSE_GRACE / 1000
 
