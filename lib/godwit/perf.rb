@@ -122,7 +122,7 @@ module Godwit
         end
       end
 
-      # Latencies between all pairs of a group of hosts, one pair after the other: each host runs a
+      # Measures latencies between all pairs of hosts, one pair after the other: each host runs a
       # {Server} with `agent: true`, sends requests to each host, itself included, and measures the
       # times. An agent does one run at a time, and a row may take 60 s. During the run each agent
       # echoes on a port of its own; with `curve:` a key made for this run alone may connect.

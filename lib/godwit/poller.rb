@@ -119,7 +119,7 @@ module Godwit
     # @param thing [Socket, IO, #to_io] that is registered
     # @return [self]
     # @raise [PollerError] when it is not registered
-    # @raise [ClosedError, ForkedError] of the poller
+    # @raise [ClosedError, ForkedError] when the poller is closed, or inherited by a fork
     def remove(thing)
       return note_ahead(thing, 0) if _remove(thing)
       raise unregistered(:remove, thing, "it was removed already, or never there")
@@ -197,7 +197,7 @@ module Godwit
     alias_method :to_s, :inspect
 
     # @private
-    # @return [Integer] the bits of `bits` that a socket of this type can become ready for
+    # @return [Integer] those of `bits` for which a socket of this type can become ready
     def possible(operation, thing, bits)
       return bits unless Socket === thing
       possible = bits

@@ -63,13 +63,13 @@ module Godwit
     attr_reader :capture
 
     # Makes a proxy that does not run yet.
-    # @param frontend [Socket] any type but REQ, REP (take DEALER, ROUTER) and the draft types
+    # @param frontend [Socket] any type but REQ, REP (use DEALER, ROUTER) and the draft types
     # @param backend [Socket] may be the frontend itself, which then gets back what it received: a
-    #   REP may be both, and echoes. Behind an XSUB take an {XPUB}: a {PUB} does not pass its peers'
-    #   subscriptions on
+    #   REP may be both, and echoes. Behind an XSUB use an {XPUB}: a {PUB} does not forward its
+    #   peers' subscriptions
     # @param capture [Socket, nil] a PUB, XPUB, PUSH, PAIR or DEALER that gets a copy of each
-    #   message, in both directions. While it cannot send, the messages wait. Messages that it
-    #   receives are not read
+    #   message, in both directions. While the capture cannot send, the messages wait. Messages
+    #   that the capture receives are not read
     # @raise [ArgumentTypeError] when an argument is no socket
     # @raise [ArgumentValueError] when a type does not fit, or no message could pass
     # @raise [ClosedError, ForkedError, BusyError] when a socket cannot be used

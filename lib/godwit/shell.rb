@@ -46,8 +46,8 @@ module Godwit
     # @option options [Boolean] :shell (false) whether the command is one String for /bin/sh
     # @option options [Hash{String => String, nil}] :env variables on top of this process's; nil
     #   removes one
-    # @option options [Boolean] :unsetenv_others (false) whether it gets no variables beside `env:`
-    # @option options [String, Pathname, Dir] :chdir the folder that it runs in
+    # @option options [Boolean] :unsetenv_others (false) whether it gets only `env:`'s variables
+    # @option options [String, Pathname, Dir] :chdir the folder in which the command runs
     # @option options [String, Pathname, IO, #read, #each] :input (nothing) its stdin: a Pathname is
     #   a file to open; the command itself reads an IO, from the offset that Ruby has reached; a
     #   thread writes a String, or the bytes of another object: of `read(bytes)` until nil, or of
@@ -73,13 +73,13 @@ module Godwit
     # @option options [Numeric] :grace (2) seconds between TERM and KILL
     # @option options [Numeric] :drain (1) seconds without output to wait when the command has ended
     #   and another process holds its stdout open; then `status.truncated?` is true. nil: for ever
-    # @option options [Boolean] :pty (false) whether it gets a terminal of its own, so that it
+    # @option options [Boolean] :pty (false) whether the command gets its own terminal, so that it
     #   writes each line at once; rows are its stdout and stderr. Not on JRuby
     # @option options [Integer, Array<Integer>] :ok ([0]) exit statuses that are no failure
     # @option options [Integer] :umask as Process.spawn
-    # @option options [Boolean] :foreground (false) whether it has this process's terminal and stdin
-    #   (for `ssh`, `sudo`, `less`): it stays in this process's group, so that Ctrl-C and Ctrl-Z
-    #   reach both processes; when it is stopped, only it gets the signals
+    # @option options [Boolean] :foreground (false) whether the command has this process's terminal
+    #   and stdin (for `ssh`, `sudo`, `less`): it stays in this process's group, so that Ctrl-C and
+    #   Ctrl-Z reach both processes; Godwit's own signals go to the command alone
     # @yieldparam row [String]
     # @return [Stream, Status] without a block, with one
     # @raise [StateError] when the command uses the terminal without `foreground: true`

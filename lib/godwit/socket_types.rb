@@ -34,7 +34,7 @@ module Godwit
     include Serve
   end
 
-  # Receives from its PUSH peers in turn.
+  # Receives from its PUSH peers, one message of each in turn.
   class PULL < Socket; end
   # Sends round-robin to its PULL peers.
   class PUSH < Socket; end

@@ -78,7 +78,7 @@ module Godwit
 
     # Makes a timer that fires at start + interval, start + 2 * interval…
     # @param seconds [Integer, Float] the interval; 0: at each {#fire} or {#wait}
-    # @param times [Integer, nil] how often the timer fires, at least 1; nil: until it is cancelled
+    # @param times [Integer, nil] number of firings, at least 1; nil: it fires until it is cancelled
     # @yieldparam timer [Timer]
     # @return [Timer]
     # @raise [ArgumentTypeError, ArgumentValueError] when the interval is no duration, `times` is

@@ -33,8 +33,8 @@ module Godwit
     # @attr [Float] seconds that the run took
     # @attr [Integer] calls reads or writes of the network
     # @attr [Usage] usage of the process meanwhile
-    # @attr [Integer, nil] buffer_address in memory; nil where Ruby does not tell it
-    # @attr [Exception, nil] error what ended the run early: the peer departed, or UDP was silent
+    # @attr [Integer, nil] buffer_address of the buffer in memory; nil where Ruby does not tell it
+    # @attr [Exception, nil] error what ended the run early: the peer departed, or no datagram came
     Result = Struct.new(:bytes, :seconds, :calls, :usage, :buffer_address, :error,
       keyword_init: true) do
       # @return [Float] bytes a second

@@ -13,7 +13,7 @@ module Godwit
     #
     # @see http://hdrhistogram.org HdrHistogram
     class Histogram
-      # Each bucket has 1,024 sub-buckets, the first one 2,048.
+      # Each bucket has 1,024 (HALF) sub-buckets; the first bucket has 2,048 (2**BITS).
       BITS = 11
       HALF = 1 << (BITS - 1)
       # The longest duration in nanoseconds; a longer one counts as this.

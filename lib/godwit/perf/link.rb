@@ -72,8 +72,8 @@ module Godwit
         raise no_answer(error), cause: nil
       end
 
-      # Repeats a request to the server until the measurement has ended. The server answers each
-      # request at once, since it has one thread for all clients.
+      # Repeats the request in the block until the measurement has ended. The server answers each
+      # request at once: its only thread serves all clients.
       def result(standstill)
         loop do
           answer = yield

@@ -2,7 +2,7 @@
 
 module Godwit
   module Shell
-    # The object of an `input:` that Ruby reads for the command.
+    # Reads the object of an `input:` that the command cannot read itself.
     # @private
     class Input
       PIECE = 65_536

@@ -6,8 +6,8 @@ module Godwit
     # once. When a job is collected, a finalizer ends its processes.
     # @private
     class Job
-      # The number of reads or rows without a wait after which other fibers run and the job polls
-      # processes.
+      # After so many reads (YIELD_EVERY) or rows (ROWS) without a wait, other fibers run, and the
+      # job polls its processes.
       YIELD_EVERY = 16
       ROWS = 2_000
       # Seconds between two checks for a stopped child, which no descriptor reports.

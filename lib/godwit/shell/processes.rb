@@ -41,7 +41,7 @@ module Godwit
         @lock.synchronize { @children.each { |child| child.signal(name) } } unless forked?
       end
 
-      # Ends all groups. When an interrupt ends the wait, the {Reaper} stops them on its thread.
+      # Ends all groups. If an interrupt ends the wait, a thread of the {Reaper} ends the groups.
       def stop(first = :TERM)
         return if forked? || settled?
         Thread.handle_interrupt(Object => :never) do

@@ -39,7 +39,7 @@ module Godwit
     class Tail < Source
       MAX = 65_536
 
-      # Reads once.
+      # Drops old bytes, and reads once from the pipe.
       def read(_deadline)
         @progress[START] = @buffer.bytesize - MAX if @buffer.bytesize > 2 * MAX
         fill

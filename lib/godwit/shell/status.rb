@@ -10,22 +10,22 @@ module Godwit
 
       # @return [String] the command, as a user would type it
       attr_reader :command
-      # @return [Integer, nil] its exit status; nil when a signal ended it, or when it is unknown
+      # @return [Integer, nil] the command's exit status; nil after a signal, or when it is unknown
       attr_reader :exitstatus
-      # @return [Symbol, nil] the signal that ended it, such as :TERM
+      # @return [Symbol, nil] the signal that ended the command, such as :TERM
       attr_reader :signal
       # @return [Integer] rows that were yielded
       attr_reader :rows
-      # @return [Integer] bytes that were read from its stdout
+      # @return [Integer] bytes that were read from the command's stdout
       attr_reader :bytes
-      # @return [Float] seconds from its start to its end
+      # @return [Float] seconds from the command's start to its end
       attr_reader :seconds
-      # @return [String, nil] the last 64 KiB of its stderr, with `err: :tail`
+      # @return [String, nil] the last 64 KiB of the command's stderr, with `err: :tail`
       attr_reader :stderr_tail
       # @return [Symbol, nil] `:timeout` or `:idle`: the option whose time was up
       attr_reader :timed_out
-      # @return [Array<Status>] one for each command of a pipeline, in their order; of a single
-      #   command this one alone
+      # @return [Array<Status>] the statuses of a pipeline's commands, in their order; for a single
+      #   command only this status
       attr_reader :stages
 
       # @private
@@ -74,21 +74,21 @@ module Godwit
         freeze
       end
 
-      # @return [Boolean] whether it ended by itself with exit status 0, or one of `ok:`; of a
-      #   pipeline every stage (a stage that ended by SIGPIPE did not fail)
+      # @return [Boolean] whether the command ended by itself with exit status 0, or one of `ok:`;
+      #   of a pipeline every stage (a stage that ended by SIGPIPE did not fail)
       def success? = !@stopped && !timed_out? && !@unknown && @ok.include?(@exitstatus)
-      # @return [Boolean] whether it failed, and was not stopped on purpose. {Shell.run} raises for
-      #   it, and for an unknown status
+      # @return [Boolean] whether the command failed, and was not stopped on purpose. {Shell.run}
+      #   raises for a failure, and for an unknown status
       def failed? = timed_out? || !(@stopped || @unknown || success?)
-      # @return [Boolean] whether `timeout:` or `idle:` ended it; {#timed_out} says which
+      # @return [Boolean] whether `timeout:` or `idle:` ended the command; {#timed_out} says which
       def timed_out? = !@timed_out.nil?
-      # @return [Boolean] whether it was stopped before its end: by `break`, an exception, `close`
+      # @return [Boolean] whether `break`, an exception or `close` stopped the command early
       def stopped? = @stopped
-      # @return [Boolean] whether its exit status is unknown: other code of this process reaped the
+      # @return [Boolean] whether the exit status is unknown: other code of this process reaped the
       #   command (`Process.wait`), or the kernel did (`trap("CHLD", "IGNORE")`)
       def unknown? = @unknown
-      # @return [Boolean] whether another process still held its output open `drain:` seconds after
-      #   its end; later output of that process is missing
+      # @return [Boolean] whether another process still had the command's stdout open when `drain:`
+      #   seconds had passed after the command's end; later output of that process is missing
       def truncated? = @truncated
 
       # @param _keys [Array<Symbol>, nil]
@@ -101,7 +101,7 @@ module Godwit
         }
       end
 
-      # @return [String] how it ended, in words
+      # @return [String] how the command ended, in words
       def to_s
         return "#{(timed_out == :idle) ? "no row" : "no end"} in time (#{timed_out}:)" if timed_out?
         return "stopped" if stopped?

@@ -207,7 +207,7 @@ module Godwit
         # The caller can then send before the peer does.
         # @param endpoint [String]
         # @return [Integer] the routing id, for `send(message, routing_id:)`
-        # @raise [OptionError] with `immediate: true`: then a peer that is not connected has no id
+        # @raise [OptionError] with `immediate: true`: then a peer has no id until it is connected
         # @raise [Error] as {Endpoints#connect}
         # @see http://api.zeromq.org/4-3:zmq-connect-peer zmq_connect_peer(3)
         def connect_peer(endpoint)

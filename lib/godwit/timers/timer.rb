@@ -5,11 +5,11 @@ module Godwit
     # A timer, made by {Timers#after}, {Timers#every}, {Loop#after} and {Loop#every}. Any thread may
     # call any of its methods; its callback runs in the thread that fires the timers.
     class Timer
-      # @return [Integer, Float] seconds before it fires, and between one firing and the next
+      # @return [Integer, Float] seconds before the timer fires, and between one firing and the next
       attr_reader :interval
-      # @return [Integer, nil] how often it fires in all; nil: until it is cancelled
+      # @return [Integer, nil] number of firings in all; nil: it fires until it is cancelled
       attr_reader :times
-      # @return [Integer] how often it has fired since it was made or {#reset}
+      # @return [Integer] number of firings since it was made or {#reset}
       attr_reader :fired
       # @private
       attr_reader :deadline, :callback
@@ -51,9 +51,9 @@ module Godwit
 
       # @return [Boolean] whether {#cancel} was called, and not {#reset} since
       def cancelled? = @cancelled
-      # @return [Boolean] whether it will fire again
+      # @return [Boolean] whether the timer will fire again
       def pending? = !index.nil?
-      # @return [Float, nil] seconds until it fires, 0 if its time has come; nil if it will not fire
+      # @return [Float, nil] seconds until the timer fires, 0 if its time has come; nil: it will not
       def next_in = pending? ? [@deadline - @timers.now, 0.0].max : nil
       # Calls the callback now; {#fired} and the time of the next firing do not change.
       # @return [Object] the callback's value

@@ -50,7 +50,7 @@ module Godwit
          involuntary_switches: count.call("nonvoluntary")}
       end
 
-      # @return [String] empty where there is no such file, or its thread has ended
+      # @return [String] the file's text; empty without such a file, or if its thread has ended
       def read(path)
         File.read(path)
       rescue SystemCallError

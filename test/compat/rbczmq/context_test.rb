@@ -88,7 +88,7 @@ class RbczmqContextTest < Godwit::RbczmqCase
   test "the linger of the context overrides the socket's linger" do
     push = ctx.socket(:PUSH)
     push.linger = 2_000 * HANG
-    push.connect("tcp://127.0.0.1:9") # no peer
+    push.connect("tcp://127.0.0.1:9") # nothing listens on port 9
     push.sndtimeo = 0
     push.send("never delivered")
     ctx.linger = 1
