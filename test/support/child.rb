@@ -185,7 +185,7 @@ module Godwit
         start_command(command, deadline: deadline, env: PAGES.merge(env))
       end
 
-      # Starts any command. Its deadline has the same additional time as that of a Ruby child, since
+      # Starts any command. Its deadline is START seconds later, as that of a Ruby child, since
       # tests on JRuby load the machine.
       def start_command(command, deadline: 90, env: {})
         Watchdog.allow(START)

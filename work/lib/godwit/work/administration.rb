@@ -20,7 +20,7 @@ module Godwit
       #   @return [Integer] members whose processes live and have not reported for 5 s
       Group = Struct.new(:group, :topic, :members, :lag, :paused, :silent, keyword_init: true)
 
-      # Something that keeps records from being handled, or from being deleted. Frozen.
+      # A reason why records are not handled, or not deleted. Frozen.
       #
       # @!attribute kind
       #   @return [Symbol] :stuck, :silent, :dead_member, :no_member, :paused, :isolated, :held or

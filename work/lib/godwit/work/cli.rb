@@ -22,7 +22,7 @@ module Godwit
       # Files whose name is not their command's.
       FILES = {}.freeze
 
-      # The values that `tail --from` and `seek --to` take.
+      # The values that `tail --from` and `seek --to` accept.
       WHERE = ["an offset (a negative one counts from the end of each partition),",
         "earliest, latest, or a time such as 2026-11-20T10:00"].freeze
       private_constant :WHERE

@@ -51,8 +51,8 @@ module Godwit
       #   object with `dump` and `load`; nil: as an existing topic has, or :json
       # @param partitioner [Symbol, nil] for keys: :crc32, as librdkafka by default, or :murmur2, as
       #   Kafka's Java client; nil: as an existing topic has, or :crc32
-      # @param retain [Numeric, Hash, nil] seconds that records are kept; nil: for ever;
-      #   `{bytes: 1 << 30}`: the oldest records are deleted while there are more bytes;
+      # @param retain [Numeric, Hash, nil] seconds after which records are deleted; nil: never;
+      #   `{bytes: 1 << 30}`: the oldest records are deleted while the topic has more bytes;
       #   `{seconds: …, bytes: …}`: both. Not given: as it is, or 7 days. Another value
       #   changes an existing topic
       # @param kafka [Hash, nil] Kafka's properties for a new topic; SQLite ignores them
@@ -63,7 +63,7 @@ module Godwit
         Declaration.check(name, partitions, partitioner)
         limits = Declaration.limits((retain == UNCHANGED) ? Topic::RETAIN : retain)
         format_name, object = Format.find(format) if format
-        name = name.encode(Encoding::UTF_8).freeze # SQLite keeps a binary String as a blob
+        name = name.encode(Encoding::UTF_8).freeze # SQLite stores a binary String as a blob
         wanted = Topic.new(name: name, partitions: partitions, format: format_name,
           partitioner: partitioner, kafka: kafka, **limits)
         found = @topics[name]&.then { |topic| topic if topic.format }

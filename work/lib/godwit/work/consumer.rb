@@ -18,8 +18,8 @@ module Godwit
     # * `assigned(partitions)`: their records run after the hook has ended.
     # * `revoked(partitions)`: all handled records are committed; other processes get the partitions
     #   after the hook has ended.
-    # * `lost(partitions)`: other processes have them already. Nothing more is committed, also of
-    #   handlers that still run.
+    # * `lost(partitions)`: other processes have them already. Nothing more is committed, also not
+    #   for handlers that still run.
     # * `idle`: all records are handled. It is called again when all further records are handled.
     # * `stopping`: the process stops. Handlers may still run; `revoked` follows.
     #
@@ -84,7 +84,7 @@ module Godwit
         # @return [nil]
         # @raise [ArgumentValueError]
         def group(name)
-          # SQLite keeps a binary String as a blob.
+          # SQLite would store a binary String as a blob.
           text = name.encode(Encoding::UTF_8) if name.is_a?(String)
           raise EncodingError unless text&.valid_encoding? && !text.empty?
           settings.group = text
@@ -129,8 +129,8 @@ module Godwit
 
         # The records that one worker at a time handles: those of a partition, the default, or of a
         # key.
-        # @param by [Symbol, #call] :key, :partition, or a lambda that takes a message and gives its
-        #   key
+        # @param by [Symbol, #call] :key, :partition, or a lambda that gets a message and returns
+        #   its key
         # @return [nil]
         # @raise [ArgumentValueError]
         def parallel(by:)

@@ -4,7 +4,7 @@ require "json"
 
 module Godwit
   module Work
-    # Finds what keeps records from being handled: see {Client#doctor}.
+    # Finds out why records are not handled: see {Client#doctor}.
     # @private
     class Doctor
       # @param check [Boolean] whether to search the whole log for damaged blocks

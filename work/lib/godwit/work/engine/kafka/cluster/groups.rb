@@ -8,7 +8,7 @@ module Godwit
       # **Threads**: any. Each call waits for the brokers for `timeout` seconds at most.
       # @private
       class Groups
-        # A consumer in a process, and the partitions that the group gave to it.
+        # A consumer in a process, and the partitions that the group assigned to it.
         Member = Struct.new(:id, :client, :host, :partitions)
         # With this option a broker answers when open transactions have ended.
         STABLE = {require_stable_offsets: 1}.freeze

@@ -5,7 +5,7 @@ require "securerandom"
 module Godwit
   module Work
     module Kafka
-      # The methods of {Contract} for an operator of groups in a cluster.
+      # The methods of Contract for an operator of groups in a cluster.
       #
       # **Threads**: any.
       # @private

@@ -13,7 +13,7 @@ module Godwit
         SEEK = 500 # milliseconds that a seek may take
         NONE = Block.encode([]).freeze
 
-        # @param pipe [IO] gets the partition's id when there are records
+        # @param pipe [IO] librdkafka writes the partition's id to it when records have come
         # @param seek [String, nil] the id of the operator's seek that the position follows
         def initialize(engine, handle, position, pipe, seek = nil)
           @engine = engine
@@ -53,7 +53,7 @@ module Godwit
         end
 
         # Continues at the log's start, unless the start is before the missing offset. No rebalance
-        # may be under way: librdkafka would take this call for a part of it.
+        # may be under way: librdkafka would treat this call as a part of the rebalance.
         # @return [Integer, nil] the log's start, if it is before the missing offset: the topic was
         #   made again, or its brokers have lost records
         def go_on
@@ -109,7 +109,7 @@ module Godwit
         end
 
         # Adds a block without records, which leads the reader past control records: librdkafka
-        # gives none of them.
+        # returns none of them.
         def pass(offset)
           reached = passed
           return if reached <= offset || reached == @before || offset <= @failed

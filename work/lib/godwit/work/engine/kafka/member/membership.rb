@@ -6,7 +6,7 @@ module Godwit
   module Work
     module Kafka
       # A consumer class of this process in its group: a handle of librdkafka, and the partitions
-      # that the group gave to it.
+      # that the group assigned to it.
       #
       # **Threads**: the coordinator of a Runner alone, but any may call {#commit} and {#close}.
       # @private
@@ -36,7 +36,7 @@ module Godwit
         end
 
         attr_reader :topic
-        # @return [String] names this member in {Position#member}; a restart keeps a static member's
+        # @return [String] this member's name in {Position#member}; constant for a static member
         attr_reader :mark
 
         # Serves the group's events, and returns this member's {Share}.

@@ -88,7 +88,7 @@ module Godwit
           !pointer.nil?
         end
 
-        # @return [#call] gives the cause, for a handle whose main queue is forwarded
+        # @return [#call] returns the {#cause} for a handle whose main queue is forwarded
         attr_writer :cause
 
         # @return [String, nil] the last error of the connection
