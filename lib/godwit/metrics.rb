@@ -9,7 +9,7 @@ module Godwit
     # Most series of closed sockets. Further sockets share a series with the endpoint {OTHERS}.
     MOST_CLOSED = 1_000
     OTHERS = "others"
-    # Most closed sockets whose counts wait until {#to_s} adds them.
+    # Most closed sockets whose counts wait for {#to_s}; with so many, {#closed} adds them up.
     MOST_WAITING = 1_000
     COUNTERS = %i[sent sent_bytes received received_bytes].freeze
 

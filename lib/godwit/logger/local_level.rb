@@ -15,7 +15,7 @@ module Godwit
           @used = false
         end
 
-        def level = @used ? state[@key] : nil # most programs never set a local level
+        def level = @used ? state[@key] : nil # no lookup, since most programs set no local level
 
         def level=(level)
           @used = true

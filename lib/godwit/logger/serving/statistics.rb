@@ -8,7 +8,7 @@ module Godwit
       # A writer's WriterStatistics, its bytes, its lags in ns, and its records of each level.
       Writer = Struct.new(:counts, :bytes, :lag, :longest_lag, :levels)
       NAME = LoggerConstants::NAME_BYTES # most bytes of a program's or a host's name
-      MAX_NUMBER = 10**LoggerConstants::DIGITS # seq and tseq are smaller, as in C
+      MAX_NUMBER = 10**LoggerConstants::DIGITS # seq and tseq must be smaller, as in C
       MAX_TIME = (1 << 63) - 1 # largest t_ns, as in C
 
       def open(most, bytes, writers)

@@ -86,7 +86,7 @@ module Godwit
 
       # @return [Integer, nil] when the record was logged, in nanoseconds since 1970
       def t_ns = @header&.t_ns
-      # @return [Integer, nil] the same by the monotonic clock of the writer's machine; nanoseconds
+      # @return [Integer, nil] when it was logged, in nanoseconds of the writer's monotonic clock
       def mono_ns = @header&.mono_ns || integer("mono_ns")
       # @return [Integer, nil] the writer's process id
       def pid = plain? ? line && line.pid.to_i : @header.pid || integer("pid")
