@@ -116,7 +116,7 @@ class CertStoreTest < Godwit::TestCase
     assert_equal 0, found.size
   end
 
-  # Makes each open of this file fail during the block.
+  # Makes each open of this file raise the error while the block runs.
   def failing(file, error, &block)
     original = File.method(:open)
     open = lambda do |path, *rest, **options, &use|

@@ -185,7 +185,7 @@ class CLILogServeTest < Godwit::TestCase
     assert_equal Godwit::Logger::Record.parse(frames(1)).to_h.keys - one.keys, []
     assert_equal [true, "plain"], other.values_at("plain", "text")
     push.send_many(Array.new(100) { |index| frames(index + 1) })
-    # During a rotation the path is missing for a moment.
+    # Waits until the rotations are over: during each, the path is missing for a moment.
     eventually { statistics["sink"]["written"] == 102 }
     assert_includes File.read(file), "text 100"
     assert_equal ["app.log", "app.log.0", "app.log.1"], Dir.children(scratch_dir).grep(/app/).sort

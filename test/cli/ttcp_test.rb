@@ -14,7 +14,7 @@ class CLITtcpTest < Godwit::TestCase
   TAG = /ttcp-[rt]: /
   COUNTS = /\d+maxrss \d+\+\d+pf \d+\+\d+csw/
   BYTES = 20_000_000
-  PATIENCE = 20 # seconds
+  PATIENCE = 20 # seconds to wait for a message
   SUMMARY = /\A(?:#{TAG}buflen=.*\n)?
     #{TAG}(?<bytes>\d+)\ bytes\ in\ \d+\.\d\d\ real\ seconds\ =\ \d+\.\d\d\ KB\/sec\ \+\+\+\n
     #{TAG}\d+\ I\/O\ calls,\ msec\/call\ =\ \d+\.\d\d,\ calls\/sec\ =\ \d+\.\d\d\n

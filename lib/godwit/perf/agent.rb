@@ -51,7 +51,7 @@ module Godwit
         end
       end
 
-      # Ends the run and its sockets.
+      # Ends the run, and closes its sockets.
       def close
         @echo&.close
         @echo_thread&.join

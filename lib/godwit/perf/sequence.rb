@@ -7,7 +7,7 @@ module Godwit
     # costs one comparison a message.
     class Sequence
       MAX_BITS = 16 # there are at most 2**16 different messages
-      BYTES = 32 << 20 # bytes of all different messages, unless two messages need more
+      BYTES = 32 << 20 # most bytes of all different messages, unless two messages need more
       NUMBER_BYTES = 8
       QUEUED = 64 << 20 # most bytes of messages in the queue of the sender, or of the receiver
       MESSAGES = 1_000 # most messages in such a queue: libzmq's default high-water mark

@@ -34,7 +34,7 @@ module Godwit
         0
       end
 
-      # @return [Boolean, nil] whether a child has ended and was not reaped; nil: it is no child
+      # @return [Boolean, nil] whether a child has ended and was not reaped; nil: no such child
       def exited?(pid)
         info = ::FFI::MemoryPointer.new(SIGINFO_SIZE)
         loop do

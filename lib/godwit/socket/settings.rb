@@ -2,7 +2,7 @@
 
 module Godwit
   class Socket
-    # Options and subscriptions.
+    # Reads and sets options; subscribes and unsubscribes.
     module Settings
       # Subscribes to messages that start with one of these topics.
       # @param topics [Array<String>] "" for all messages
