@@ -49,7 +49,7 @@ module Godwit
     # @param port [Integer] UDP port, 1 to 65535, the same for all peers; several programs on this
     #   machine may share it
     # @param interface [String, nil] name, IPv4 address, or "*": 255.255.255.255 by the default
-    #   route. nil: the environment's ZSYS_INTERFACE, else the first that can broadcast
+    #   route. nil: the environment's ZSYS_INTERFACE, else the first interface with broadcast
     # @param interval [Integer, Float] seconds between two broadcasts, 0.001 or more
     # @param noecho [Boolean] whether payloads equal to the Beacon's own are not received
     # @param limit [Integer] most payloads that wait for {#recv}, 1 or more; beyond this limit the
@@ -73,8 +73,8 @@ module Godwit
     end
 
     # Broadcasts the payload at once, then at each interval, until {#silence}, {#close} or another
-    # call, which replaces it. A failed broadcast is counted ({#failed}), and the next interval
-    # tries again.
+    # call, which replaces the payload. A failed broadcast is counted ({#failed}), and the next
+    # interval tries again.
     # @param payload [String] 1 to 255 bytes, sent as they are, whatever their encoding
     # @return [self]
     # @raise [ArgumentTypeError, ArgumentValueError] when the payload is not allowed
@@ -162,8 +162,8 @@ module Godwit
     # @return [Float, Integer] seconds between two broadcasts
     def interval = own_thread.interval
 
-    # @param seconds [Integer, Float] 0.001 or more, from now on
-    # @raise [ArgumentTypeError, ArgumentValueError] when they are not allowed
+    # @param seconds [Integer, Float] the interval from now on, 0.001 or more
+    # @raise [ArgumentTypeError, ArgumentValueError] when the interval is not allowed
     def interval=(seconds)
       open_thread(:interval=).interval = Check.interval(seconds)
     end

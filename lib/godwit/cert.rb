@@ -9,7 +9,7 @@ module Godwit
   #   anna = Godwit::Cert.load("/etc/app/keys/anna.key_secret")
   #   Godwit::REQ.connect(url, curve: anna, server_key: Godwit::Cert.load("server.key"))
   #
-  # A Cert is frozen; any thread and any Ractor may use it. `inspect` hides the secret.
+  # A Cert is frozen; any thread and any Ractor may use it. `inspect` hides the secret key.
   #
   # @see http://czmq.zeromq.org/czmq4-0:zcert zcert
   # @see https://rfc.zeromq.org/spec/4/ RFC 4, the format
@@ -41,8 +41,8 @@ module Godwit
     #   the metadata, if any
     # @param metadata [Hash{String => String}] property names consist of letters, digits, `.`, `_`
     #   and `-`; values have no control characters, and not both `"` and `'`
-    # @param keypair [Curve::Keypair, nil] nil: a new one, unless `public_key:` is given
-    # @param public_key [String, nil] Z85 or 32 bytes: a certificate without a secret key
+    # @param keypair [Curve::Keypair, nil] nil: a new pair, unless `public_key:` is given
+    # @param public_key [String, nil] Z85 or 32 bytes; without `keypair:` there is no secret key
     # @raise [ArgumentValueError, ArgumentTypeError] when an argument is not allowed
     # @raise [CurveKeyError] for a malformed key
     # @raise [UnsupportedError] when libzmq was built without CURVE

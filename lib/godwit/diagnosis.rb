@@ -162,7 +162,7 @@ module Godwit
       handshakes(sides(endpoints))&.count(true)
     end
 
-    # See {OpenConnections.handshakes}: of connections that no event reported.
+    # Returns {OpenConnections.handshakes} for the connections that no event reported.
     def handshakes(links = silent_links)
       return if @socket.socks_proxy # the kernel knows only the proxy's address
       OpenConnections.handshakes(links, @socket.mechanism, @heard)

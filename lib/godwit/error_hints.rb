@@ -165,7 +165,7 @@ module Godwit
       behind(count, finding)
     end
 
-    # The hint for a time-out of a wait of the socket's owner, such as a Logger::Reader.
+    # The hint for an object, such as a Logger::Reader, whose wait on its socket timed out.
     def self.nothing_came(socket, text) = behind(text, socket.finding_now)
 
     def self.behind(text, finding)

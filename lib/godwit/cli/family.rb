@@ -12,8 +12,8 @@ module Godwit
       module_function
 
       # An empty host becomes 127.0.0.1, for bind and for connect, so that no socket listens to the
-      # network by default (with `tcp://*:5555` a socket does). All else stays: libzmq and
-      # {Godwit::Socket} check it.
+      # network by default (with `tcp://*:5555` a socket does). The rest of the text stays:
+      # libzmq and {Godwit::Socket} check it.
       #
       # @param text [String] such as "tcp://:5555"
       # @return [String] such as "tcp://127.0.0.1:5555"

@@ -41,7 +41,7 @@ module Godwit
           end
         end
 
-        # @return [Integer, nil] nil: the text is no size of 1 or more
+        # @return [Integer, nil] bytes; nil: the text is no size of 1 or more
         def bytes(text) = units(text, BINARY)&.nonzero?
 
         def print_foreign(message)

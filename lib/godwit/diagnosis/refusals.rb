@@ -36,7 +36,7 @@ module Godwit
       end
 
       # The event of a failed handshake does not name the connection. The event of the connection's
-      # end follows, and does. A client that closes the connection itself was not refused.
+      # end follows and names it. A client that closes the connection itself was not refused.
       def record(event)
         case event.name
         when :accepted then @clients[event.fd] = address_of(event)

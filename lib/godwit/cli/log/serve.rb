@@ -239,7 +239,7 @@ module Godwit
 
         private
 
-        # A terminal gets escaped text. A record that cannot be formatted does not delay the others.
+        # A terminal gets escaped text. If `to_s` or `to_json` raises, `inspect` is printed.
         def line(record)
           text = (@form == :json) ? "#{record.to_json}\n" : record.to_s
           (@terminal ? Logger::View.escape(text.scrub, lines: true) : text).b

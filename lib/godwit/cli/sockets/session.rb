@@ -154,7 +154,7 @@ module Godwit
           @io.write(messages.map { |frames| @form.encode(frames).b }.join) if messages.any?
         end
 
-        # Waits for a message, and yields all that are there. After a signal nothing is waited for.
+        # Waits for a message, and yields all that are there. It does not wait after a signal.
         def each_batch(size = BATCH)
           until done?
             most = [size, @remaining].compact.min

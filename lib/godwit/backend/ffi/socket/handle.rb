@@ -11,7 +11,7 @@ module Godwit
       attr_reader :context, :type, :raw, :lock, :exclusive, :state, :waiting, :slow_wait, :sender,
         :receiver, :monitor
       attr_accessor :copy_threshold
-      # @return [Boolean] whether the socket has or had an endpoint: if so, its marks are fixed
+      # @return [Boolean] whether the socket has or had an endpoint, which fixes high-water marks
       attr_accessor :attached
 
       def initialize(context, type, conflate)
@@ -78,8 +78,8 @@ module Godwit
         @calm = false
       end
 
-      # Wakes the waiters after a whole message: it switches a REQ or REP between sending and
-      # receiving, without an edge of ZMQ_FD.
+      # Wakes the waiters after a whole message, which switches a REQ or REP between sending
+      # and receiving without an edge of ZMQ_FD.
       def settle_turn
         @waiting.wake if @takes_turns
       end
