@@ -16,7 +16,11 @@ class CLITest < Godwit::TestCase
   end
 
   def test_a_bug_keeps_its_backtrace
-    broken = Class.new(Godwit::CLI::Command) { def call(_arguments) = raise(ZeroDivisionError) }
+    broken = Class.new(Godwit::CLI::Command) do
+      summary "Fails."
+      usage "broken"
+      def call(_arguments) = raise(ZeroDivisionError)
+    end
     Godwit::CLI.stub(:command, broken) do
       assert_raises(ZeroDivisionError) { Godwit::CLI.run(["broken"]) }
     end

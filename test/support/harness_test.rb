@@ -71,7 +71,10 @@ class HarnessTest < Godwit::TestCase
   test "two tests of one name, and a misspelt test, raise an error" do
     tests = Class.new(Godwit::TestCase)
     {test_it: /#test_it is defined twice/, tets_that: /would never run/}.each do |name, text|
-      error = assert_raises(NameError) { 2.times { tests.define_method(name) {} } }
+      error = assert_raises(NameError) do
+        tests.define_method(name) {}
+        tests.method_added(name) # without Ruby's warning of a redefined method
+      end
       assert_match text, error.message
     end
   end
