@@ -43,7 +43,7 @@ module Godwit
     include Drafts::Datagrams
   end
 
-  # Draft type: connects to PEERs; a number identifies each peer.
+  # Draft type: sends to PEERs and receives from them; a number identifies each peer.
   class PEER < Socket
     include Drafts::Routed
     include Drafts::Connecting

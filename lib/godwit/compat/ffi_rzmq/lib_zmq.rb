@@ -45,7 +45,7 @@ module LibZMQ
     end
 
     # Passes messages between two sockets as {ZMQ::Device} does, until their context is terminated
-    # or one of them is closed. If both arguments are one socket (a REP), it gets its messages back.
+    # or one of them is closed. If both are one socket (a REP), its peers get their messages back.
     # @param capture [ZMQ::Handle, nil] gets a copy of each message
     # @return [Integer] -1, with the errno that ended the call
     def zmq_proxy(frontend, backend, capture = nil)
