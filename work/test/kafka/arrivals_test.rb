@@ -3,13 +3,13 @@
 require "work_helper"
 require "support/librdkafka"
 
-# The brokers do not tell the committed positions while a transaction is open.
+# While a group's transaction is open, the brokers do not send the group's committed offsets.
 class WorkKafkaArrivalsTest < Godwit::WorkCase
   Kafka = Godwit::Work.const_get(:Kafka)
   UNSTABLE = 88 # librdkafka's code UNSTABLE_OFFSET_COMMIT
   Answer = Struct.new(:receive) { def close = nil }
 
-  # A group whose answers the test chooses. nil: no answer has come.
+  # Stands in for Kafka::Groups: each request gets the next of `answers`. nil: no answer has come.
   class Groups
     def initialize(answers) = @answers = answers
     def request_committed(*) = Answer.new(@answers.shift)

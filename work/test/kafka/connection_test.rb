@@ -8,16 +8,16 @@ require "socket"
 
 # connect reaches a broker, or raises an error that names the cause.
 class WorkKafkaConnectionTest < Godwit::WorkCase
-  deadline 300 # on a busy machine a broker starts slowly
+  deadline 300 # seconds: on a busy machine a broker starts slowly
 
   Work = Godwit::Work
-  WITHIN = 10 # seconds
+  WITHIN = 10 # seconds within which connect must raise
   SECRET = ERB::Util.url_encode(SecureBroker::SECRET)
   WRONG = "Tr0ub4dor"
 
   def secure = SecureBroker.shared
 
-  # @return [Array] URL and keywords for a cluster whose CA certificate the client knows
+  # @return [Array] arguments of connect: the URL, and keywords that name the CA certificate
   def with_ca(url, ca: secure.ca) = [url, {kafka: {"ssl.ca.location" => ca}}]
 
   test "a broker is reached by SASL over TLS" do
@@ -52,7 +52,7 @@ class WorkKafkaConnectionTest < Godwit::WorkCase
     ]
   }.freeze
 
-  # @return [Array(Godwit::Error, Float)] the error of connect, and the seconds until it came
+  # @return [Array(Godwit::Error, Float)] the error of connect, and the seconds that connect took
   def refusal(url, options)
     error = nil
     took = seconds do

@@ -2,7 +2,7 @@
 
 require "log/engines"
 
-# `godwit-work copy`, from a file to Kafka.
+# Tests of `godwit-work copy` from a file to Kafka.
 class WorkKafkaCopyTest < Godwit::WorkCase
   include Engines
 
@@ -63,7 +63,9 @@ class WorkKafkaCopyTest < Godwit::WorkCase
     @file.topic("payments", partitions: 3, format: :text, retain: 30 * 86_400, **more)
   end
 
-  # @param watermarks [Array<Integer>]
+  # Commits progress of the group GROUP to the file.
+  # @param watermarks [Array<Integer>] by partition
+  # @param finished [Array<Integer>] offsets behind a watermark
   def commit(topic, watermarks, finished: [])
     engine = @file.engine
     member = engine.join(GROUP, topic, "/nowhere", [0] * watermarks.size)

@@ -18,13 +18,13 @@ class WorkKafkaGroupsTest < Godwit::WorkCase
   def join = engine.join("g", topic(partitions: 2), path, [0, 0])
   def positions = engine.positions("g", topic(partitions: 2))
 
-  # The member ends without leaving its group, as by kill -9.
+  # Ends the member without leaving its group, as kill -9 does.
   def crash(member)
     gone = engine.instance_variable_get(:@memberships).delete(member.id)
     gone.instance_variable_get(:@handle).close
   end
 
-  # Two records in each partition.
+  # Writes two records to each partition.
   def unread
     engine.append([0, 1].map { |partition| [topic(partitions: 2), partition, block("1", "2"), 2] })
   end
@@ -45,7 +45,7 @@ class WorkKafkaGroupsTest < Godwit::WorkCase
       moved = engine.rebalance(old).surplus.first
     end
     lost = held[moved]
-    engine.commit([lost]) # the partition is the member's until its release
+    engine.commit([lost]) # `old` owns the partition until it releases it
     engine.release([lost])
     claim = nil
     eventually { engine.rebalance(old) && claim = engine.rebalance(newer).claims.first }
@@ -147,7 +147,7 @@ class WorkKafkaGroupsTest < Godwit::WorkCase
     read = 0
     first_without = lambda do |pointer|
       original.call(pointer).tap do |entry|
-        entry.offset = -1001 if (read += 1) == 1 # librdkafka's OFFSET_INVALID, without an error
+        entry.offset = -1001 if (read += 1) == 1 # librdkafka's OFFSET_INVALID; no error is set
       end
     end
     list.stub(:entry, first_without) { assert_equal [[0, 0], [0, 2]], engine.bounds(numbers) }

@@ -2,14 +2,14 @@
 
 require "work_helper"
 
-# Which librdkafka Work loads.
+# Tests which librdkafka Work loads.
 class WorkKafkaLibraryTest < Godwit::WorkCase
   Library = Godwit::Work.const_get(:Kafka)::Library
 
-  # The load path without the gem ffi, which the stage kafka gives to children.
+  # The load path of children, without the gem ffi: only the stage kafka adds that gem.
   def child_folders = super.grep_v(%r{/ffi-\d})
 
-  # @return [String] the path of a library whose version is this text
+  # @return [String] the path of a new library that reports this version of librdkafka
   def library(version)
     path = File.join(scratch_dir, "#{version}.so")
     source = "const char *rd_kafka_version_str(void) { return \"#{version}\"; }"

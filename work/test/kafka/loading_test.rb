@@ -2,9 +2,9 @@
 
 require "work_helper"
 
-# Which libraries a process loads with a file, and with Kafka.
+# Tests which libraries a process loads if its log is a file, and if its log is Kafka.
 class WorkKafkaLoadingTest < Godwit::WorkCase
-  # Runs a consumer on the log of its first argument, and prints the libraries that it has.
+  # Ruby of a child: runs a consumer on the log at the URL ARGV[0], and prints the loaded libraries.
   PROGRAM = <<~RUBY
     require "godwit/work"
     Godwit::Work.connect(ARGV[0])

@@ -9,13 +9,13 @@ module NativeKafka
   Kafka = Godwit::Work.const_get(:Kafka)
   Functions = Kafka::Functions
   Native = Kafka::Native
-  Failure = Kafka::Failure # loaded before a test stresses the collector
+  Failure = Kafka::Failure # autoloads the class before a test sets GC.stress
 
-  # A producer, its Deliveries and topics.
+  # A producer's handle, its Deliveries, and its topics by name.
   Producer = Struct.new(:handle, :deliveries, :topics) do
     def topic(name) = topics[name] ||= Functions.topic_new(handle, name, nil)
 
-    # @param blocks [Array<String>] as Block.encode makes them
+    # @param blocks [Array<String>] blocks that Block.encode returned
     # @return [Kafka::Delivery]
     def produce(name, *blocks, partition: 0, seconds: 30)
       batches = blocks.map { |one| [topic(name).address, partition, one, one.unpack1("V")] }
@@ -55,7 +55,7 @@ module NativeKafka
   end
 
   # @yieldparam conf [FFI::Pointer] the configuration, before the handle is made
-  # @return [FFI::Pointer] of a handle that logs nothing
+  # @return [FFI::Pointer] a handle of librdkafka that logs nothing
   def handle(kind, properties, &before)
     own = {"bootstrap.servers" => Broker.brokers, "log_level" => "0"}
     Kafka::Handle.new(kind, own.merge(properties), &before).pointer
@@ -81,7 +81,7 @@ module NativeKafka
     list = Functions.topic_partition_list_new(1)
     place = Functions.topic_partition_list_add(list, topic, partition)
     Functions::Partition.new(place)[:offset] = offset
-    # After the assignment, the consumer's own queue would get the first records.
+    # Before the assignment: otherwise the consumer's own queue would get the first records.
     queue = Functions.queue_get_partition(rk, topic, partition)
     Functions.queue_forward(queue, nil)
     failed = Functions.incremental_assign(rk, list)
@@ -90,7 +90,7 @@ module NativeKafka
     own(Queue.new(rk, queue))
   end
 
-  # Drains the queue until it has given so many records.
+  # Drains the queue until at least `records` records have come from it.
   # @return [Array<Kafka::Block, Kafka::Failure>]
   def drained(queue, records, **limits)
     found = []

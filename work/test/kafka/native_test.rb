@@ -13,7 +13,7 @@ class WorkKafkaNativeTest < Godwit::WorkCase
   def binary(size) = random.bytes(size)
 
   # @param plain [Boolean] whether records have short values, and neither keys nor headers
-  # @param size [Integer] of the largest record
+  # @param size [Integer, nil] bytes of one record's value; nil: no record is large
   # @return [Array<Array(String, String, Array)>] value, key, headers
   def batch(count, plain: false, size: nil)
     records = Array.new(count) do
@@ -25,7 +25,7 @@ class WorkKafkaNativeTest < Godwit::WorkCase
     records
   end
 
-  # The names have no NUL, since librdkafka would end a name there.
+  # Random headers. A name has no NUL, since librdkafka ends a name at its first NUL.
   def headers
     pairs = Array.new(choose(0, 0, 1, 3)) do
       [choose("name", "näme", ""), choose(nil, "", binary(5), "välue".b)]
@@ -139,7 +139,7 @@ class WorkKafkaNativeTest < Godwit::WorkCase
     broker&.thaw
   end
 
-  # Stops the broker while the block runs, after a first record: the producer knows its topic.
+  # Writes a record, so that the producer knows the topic; stops the broker while the block runs.
   def stalled(properties = {})
     one = producer(properties)
     assert_equal [0], one.produce(topic_name, encode(["first"])).offsets
@@ -259,7 +259,7 @@ class WorkKafkaNativeTest < Godwit::WorkCase
   # ---- bad input ----
 
   GOOD = NativeKafka::Kafka::Block.superclass.encode(%w[ab c], ["k", nil], [[["n", "v"]], nil])
-  # What is wrong => the bytes.
+  # What is wrong with a block => the bytes of the block.
   MALFORMED = {
     "empty" => "", "a header that ends" => GOOD[0, 4], "lengths that end" => GOOD[0, 20],
     "records that end" => GOOD[0..-2], "bytes behind the records" => GOOD + "x",
@@ -335,7 +335,7 @@ class WorkKafkaNativeTest < Godwit::WorkCase
     one = producer
     texts = ["a" * 10, nil, "b" * 500]
     bytes = encode(texts, ["k", "", nil], [[["n", "v"]], nil, [["m", nil]]])
-    one.produce(topic_name, bytes) # the first call loads classes
+    one.produce(topic_name, bytes) # before GC.stress: the first call loads classes
     queue = queue(topic_name, offset: 3)
     delivery = stressed { one.produce(topic_name, *[bytes] * 3) }
     found = []
@@ -358,7 +358,7 @@ class WorkKafkaNativeTest < Godwit::WorkCase
     rescue IOError
       true
     end
-    queue.close # librdkafka waits for messages that are not destroyed
+    queue.close # hangs if a message was not destroyed: librdkafka waits for all messages
     assert_nil queue.handle
   ensure
     raises = false

@@ -3,11 +3,11 @@
 require "work_helper"
 require "support/librdkafka"
 
-# Brokers without transactions: librdkafka's mock cluster stands in for them.
+# A broker without transactions, which librdkafka's mock cluster imitates.
 class WorkKafkaOldBrokersTest < Godwit::WorkCase
   Kafka = Godwit::Work.const_get(:Kafka)
-  INIT_PRODUCER_ID = 22 # the request that begins transactions
-  NONE = -1 # the broker has no version of the request
+  INIT_PRODUCER_ID = 22 # Kafka's number of the first request of a transactional producer
+  NONE = -1 # as the least and the greatest version: the broker does not support the request
 
   Functions = Kafka::Functions
   Functions.load

@@ -10,7 +10,7 @@ class WorkKafkaProducerTest < Godwit::WorkCase
   Functions.attach_function(:test_fatal_error, "rd_kafka_test_fatal_error",
     %i[pointer int string], :int)
   NO_RIGHT = 31 # CLUSTER_AUTHORIZATION_FAILED
-  OUT_OF_ORDER = 45 # the broker has lost records that it had acknowledged
+  OUT_OF_ORDER = 45 # OUT_OF_ORDER_SEQUENCE_NUMBER: the broker has lost acknowledged records
 
   def client
     @client ||= begin
@@ -35,7 +35,7 @@ class WorkKafkaProducerTest < Godwit::WorkCase
       client.produce(topic, (round + 1).to_s)
     end
     assert_equal %w[0 1 2], client.each(topic).map(&:value)
-    assert_includes client.engine.topics.keys, topic # other requests use the first handle
+    assert_includes client.engine.topics.keys, topic # `topics` uses the first producer's handle
   end
 
   test "reports are released after the end of the handle, also when two threads close it" do

@@ -3,7 +3,7 @@
 require "work_helper"
 require "open3"
 
-# Compares what the extension and FFI declare with the header of Debian's librdkafka-dev.
+# Compares the declarations of the extension and of FFI with the header of Debian's librdkafka-dev.
 class WorkKafkaPrototypesTest < Godwit::WorkCase
   Functions = Godwit::Work.const_get(:Kafka)::Functions
   HEADER = "librdkafka/rdkafka.h"
@@ -21,7 +21,7 @@ class WorkKafkaPrototypesTest < Godwit::WorkCase
     ]
   }.flat_map { |version, names| names.map { |name| [name, version] } }.to_h.freeze
 
-  # Struct of Functions => the header's name of the struct, and of fields with other names.
+  # Struct of Functions => its name in the header, and the names in the header of renamed fields.
   STRUCTS = {
     Functions::Partition => ["rd_kafka_topic_partition_t", {error: :err, private: :_private}],
     Functions::Partitions => ["rd_kafka_topic_partition_list_t", {count: :cnt, elements: :elems}]
@@ -41,7 +41,7 @@ class WorkKafkaPrototypesTest < Godwit::WorkCase
   def version = Integer(self.class.header[/^version (0x\h+)/, 1])
   def newer = NEWER.select { |_, since| since > version }.keys
 
-  # @return [Hash{String => String}] prototypes of functions.h by their names without rd_kafka_
+  # @return [Hash{String => String}] prototypes of functions.h by function name without rd_kafka_
   def prototypes
     text = File.read(Functions::PROTOTYPES).sub(%r{/\*.*?\*/}m, "")
     text.split(";").map(&:strip).reject(&:empty?).to_h { |one| [one[/rd_kafka_(\w+)\(/, 1], one] }
@@ -49,7 +49,7 @@ class WorkKafkaPrototypesTest < Godwit::WorkCase
 
   def ffi = prototypes.except(*newer).values.map { |one| "#{one};" }.join("\n")
 
-  # @return [String] assertions that compare FFI's offsets with the header's
+  # @return [String] C assertions: FFI's structs have the sizes and field offsets of the header
   def offsets
     STRUCTS.map { |struct, (type, names)|
       struct.members.map { |member|
@@ -70,7 +70,7 @@ class WorkKafkaPrototypesTest < Godwit::WorkCase
 
   def same(one, other) = "_Static_assert(#{one} == #{other}, \"#{one}\");"
 
-  # @return [String] the compiler's errors
+  # @return [String] the compiler's errors; empty if all declarations agree
   def complaints
     source = [
       "#include <#{HEADER}>", ffi, File.read(TABLE),

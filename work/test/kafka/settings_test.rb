@@ -26,7 +26,7 @@ class WorkKafkaSettingsTest < Godwit::WorkCase
   Functions.load
   Functions.attach_function(:properties_show, "rd_kafka_conf_properties_show", [:pointer], :void)
 
-  # @return [String] the message of connect's error
+  # @return [String] the message of connect's error when GODWIT_WORK_SETTINGS is this text
   def refused_by_environment(text, url = ENV["GODWIT_WORK_URL"], **options)
     ENV["GODWIT_WORK_SETTINGS"] = text
     assert_raises(Godwit::ArgumentValueError) { Godwit::Work.connect(url, **options) }.message
@@ -64,7 +64,7 @@ class WorkKafkaSettingsTest < Godwit::WorkCase
     assert_raises(Godwit::ArgumentValueError) { settings(url, **options).check }.message
   end
 
-  # @return [Object] the block's value, with librdkafka of this version
+  # @return [Object] the value of the block, which runs as if librdkafka had this version
   def with_version(version, &block)
     Kafka::Library.stub(:find, Kafka::Library::Found.new("a file", version), &block)
   end
@@ -247,7 +247,7 @@ class WorkKafkaSettingsTest < Godwit::WorkCase
     texts << assert_raises(NoMethodError) { one.producer.no_such_method }.message
     hidden.each_key { |name| texts << refused(kafka: {name => [SECRET]}) }
     texts << refused(kafka: [SECRET])
-    # librdkafka's reason repeats the value.
+    # The text of librdkafka's error repeats the value of the property.
     error = assert_raises(Godwit::ArgumentValueError) do
       Configuration.make("debug" => Kafka::Secret.new(SECRET))
     end
@@ -256,7 +256,7 @@ class WorkKafkaSettingsTest < Godwit::WorkCase
     assert_equal SECRET, one.producer["sasl.password"].to_s
   end
 
-  # Makes a handle of each kind in a child.
+  # Makes a handle of each kind in a child process.
   # @return [String] the child's standard error, to which librdkafka logs
   def log(url, kafka)
     program = <<~RUBY
@@ -300,7 +300,7 @@ class WorkKafkaSettingsTest < Godwit::WorkCase
     end
   end
 
-  # @return [Hash{String => Array<String>}] names of librdkafka's properties by "C", "P" or "*"
+  # @return [Hash] librdkafka's property names by "C" (consumer), "P" (producer) or "*" (both)
   def listed
     @listed ||= begin
       path = File.join(scratch_dir, "properties")

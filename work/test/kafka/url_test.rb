@@ -9,7 +9,7 @@ class WorkKafkaUrlTest < Godwit::WorkCase
 
   def parse(text) = Url.parse(text)
 
-  # Asserts that a call raises, and that nothing of the error shows the secret.
+  # Asserts that the block raises, and that no text of the error contains the secret.
   # @return [String] the message
   def refused(secret: SECRET)
     error = assert_raises(Godwit::ArgumentValueError) { yield }
@@ -125,7 +125,7 @@ class WorkKafkaUrlTest < Godwit::WorkCase
     assert_operator refused, :>, 500
   end
 
-  # Changes the text outside of the secret.
+  # Changes random characters before and behind the secret, and leaves the secret as it is.
   def mutate(text, pieces, random)
     head, tail = text.b.split(SECRET, 2)
     1.upto(random.rand(1..4)) do
@@ -138,16 +138,16 @@ class WorkKafkaUrlTest < Godwit::WorkCase
 
   HOST = /\A[\w.-]*#{SECRET}[\w.-]*(:\d*)?\z/n
 
-  # @return [Boolean] whether the secret is where a URL has a host
+  # @return [Boolean] whether the secret is in a host's name, which an error may show
   def host?(text)
     rest = text.b.split("://", 2).last.rpartition("@").last
     rest.split(",").any? { |one| one.match?(HOST) }
   end
 
-  # @return [Boolean] whether it is refused
+  # @return [Boolean] whether Url.parse refuses the text
   def shows_no_secret(text)
     url = parse(text)
-    named = url.user&.include?(SECRET) # as in kafka://user#{SECRET}:host@h
+    named = url.user&.include?(SECRET) # inspect shows the user: kafka://user#{SECRET}:host@h
     refute_includes url.inspect, SECRET, text.inspect unless named
     false
   rescue Godwit::ArgumentValueError => error

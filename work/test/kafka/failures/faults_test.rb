@@ -4,7 +4,7 @@ require "support/kafka_failures"
 require "support/kafka_administration"
 require "support/kafka_faults"
 
-# A call of the engine fails once: consumers in this process go on.
+# A method of the Kafka engine fails once. The consumers in this process still run each record.
 class WorkKafkaFaultsTest < Godwit::KafkaFailureCase
   include KafkaAdministration
 
@@ -25,7 +25,7 @@ class WorkKafkaFaultsTest < Godwit::KafkaFailureCase
     super
   end
 
-  # @return [Class]
+  # @return [Class] a consumer that appends each run to @ran, and then runs the block
   def consumer(number, &block)
     block ||= proc {}
     topic, group, ran = from, self.group, @ran
@@ -42,7 +42,7 @@ class WorkKafkaFaultsTest < Godwit::KafkaFailureCase
     end
   end
 
-  # Each runner has a connection of its own, as a process has.
+  # Starts a runner. Each runner has its own connection, like a runner in a process of its own.
   def start(number = 0, client = own(Work::Client.new(engine)), &block)
     runner = Work::Runner.new([consumer(number, &block)], client: client, workers: 2)
     thread = in_thread { runner.run }
@@ -59,8 +59,8 @@ class WorkKafkaFaultsTest < Godwit::KafkaFailureCase
     client.produce_many(from, ids.map { |id| [{id: id}, "k#{id}"] })
   end
 
-  # Waits until these records have run.
-  # @return [Array<Run>] all runs
+  # Waits until a handler has run for each of these records.
+  # @return [Array<Run>] all runs since the start of the test
   def all_run(ids)
     seen = (@seen ||= [])
     eventually(deadline: 60) do
@@ -91,7 +91,7 @@ class WorkKafkaFaultsTest < Godwit::KafkaFailureCase
     end
   end
 
-  # Writes the marks of a process that was killed.
+  # Writes records, and commits positions whose owner "abc" no longer exists, as after kill -9.
   def leave_marks
     write(100...110)
     entries = Array.new(PARTITIONS) do |number|
@@ -117,7 +117,7 @@ class WorkKafkaFaultsTest < Godwit::KafkaFailureCase
     assert_empty events
   end
 
-  # @return [Thread::Queue]
+  # @return [Thread::Queue] gets an object when the next commit has been refused with this code
   def refuse_once(code)
     commits = KafkaFaults::KAFKA::Commits
     Thread::Queue.new.tap do |queue|
@@ -136,7 +136,7 @@ class WorkKafkaFaultsTest < Godwit::KafkaFailureCase
     client.topic("#{from}.b", format: :text)
     other = own(Work::Client.new(engine))
     assert_equal "text", other.engine.topics.fetch("#{from}.b").format
-    client.topic(from) # the deleted topic had the format of this one
+    client.topic(from) # the deleted topic of facts had stored the format of `from`
     write(0...10)
     start
     all_run(0...10)
@@ -145,7 +145,7 @@ class WorkKafkaFaultsTest < Godwit::KafkaFailureCase
     assert other.groups.find { |one| one.group == group }.paused
   end
 
-  # @return [Array<Integer>] descriptors and threads of this process
+  # @return [Array<Integer>] how many descriptors and how many threads this process has
   def leftovers
     GC.start
     [Dir.children("/proc/self/fd").size, Dir.children("/proc/self/task").size]

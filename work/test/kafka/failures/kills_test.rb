@@ -2,10 +2,10 @@
 
 require "support/kafka_failures"
 
-# Consumers that are killed.
+# Consumers are killed while a producer writes records.
 class WorkKafkaKillsTest < Godwit::KafkaFailureCase
   KILLS = LONG ? 24 : 4
-  EVERY = 5 # seconds between two kills
+  EVERY = 5 # seconds between two kills in bin/test --full
 
   test "one of five consumers is killed each few seconds, while partitions are added" do
     random = Random.new(Minitest.seed)

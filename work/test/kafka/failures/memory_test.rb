@@ -2,15 +2,15 @@
 
 require "support/kafka_failures"
 
-# Processes that write and handle many records.
+# The memory of a process that writes many records, and of a process that handles them.
 class WorkKafkaMemoryTest < Godwit::KafkaFailureCase
   deadline 900
   RECORDS = 10_000_000
   STEP = 1_000_000
-  SETTLED = 3 # steps until the queues, the heap and malloc's pools have their size
-  GROWTH = 8 << 10 # KiB in all other steps: a little more than 1 byte for each record
+  SETTLED = 3 # the first steps: the queues, the heap and malloc's pools still grow
+  GROWTH = 8 << 10 # most KiB that the later steps may add: about 1 byte for each record
 
-  # Prints the resident memory in KiB after each STEP. Compressed records need little of the disk.
+  # Measures the resident memory (KiB) after each STEP records, and prints all sizes at the end.
   MEASURE = <<~'RUBY'
     require "godwit/work"
     require "json"
@@ -54,7 +54,7 @@ class WorkKafkaMemoryTest < Godwit::KafkaFailureCase
     #{Godwit::WorkCase::RUN}
   RUBY
 
-  # @return [Array<Integer>] KiB
+  # @return [Array<Integer>] the child's resident memory in KiB after each step
   def sizes(child)
     child.wait_for(/^sizes [\d ]+$/)
     child.stdout[/^sizes ([\d ]+)$/, 1].split.map(&:to_i)

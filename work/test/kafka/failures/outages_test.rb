@@ -4,8 +4,8 @@ require "support/kafka_failures"
 
 # The broker ends or hangs while consumers and producers work.
 class WorkKafkaOutagesTest < Godwit::KafkaFailureCase
-  # What the broker does => its methods, the seconds between them, settings of the producer.
-  # A record must not time out while the broker hangs: see the limits in work/docs/kafka.md.
+  # The failure => the method that begins it, its seconds, the method that ends it, the producer's
+  # settings. No record may time out while the broker hangs: see the limits in work/docs/kafka.md.
   {
     "is away for a while" => [:kill, LONG ? 60 : 20, :start, {}],
     "is stopped by SIGSTOP for 20 s" => [:freeze, 20, :thaw, {timeout: 60}]
@@ -16,7 +16,7 @@ class WorkKafkaOutagesTest < Godwit::KafkaFailureCase
       handled(300)
       look
       broker.public_send(fail)
-      sleep seconds # the failure lasts so long
+      sleep seconds # the duration of the failure
       broker.public_send(recover)
       handled(300)
       look

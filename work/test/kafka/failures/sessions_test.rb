@@ -2,7 +2,7 @@
 
 require "support/kafka_failures"
 
-# A consumer is stopped for longer than its session, or starts again within the session.
+# A consumer process is stopped for longer than its session time-out, or restarts sooner.
 class WorkKafkaSessionsTest < Godwit::KafkaFailureCase
   def owners
     positions = client.engine.positions(group, client.engine.topics.fetch(from))
@@ -10,7 +10,7 @@ class WorkKafkaSessionsTest < Godwit::KafkaFailureCase
     positions.map { |one| marks[one.member] }
   end
 
-  # @return [Boolean] whether each of these has partitions, and no partition has another owner
+  # @return [Boolean] whether each of these children has partitions, and no other process has any
   def shared_by?(*children) = owners.uniq.sort_by(&:to_i) == children.map(&:pid).sort
 
   test "a consumer is stopped beyond its session: what it does later has no effect" do
@@ -18,7 +18,7 @@ class WorkKafkaSessionsTest < Godwit::KafkaFailureCase
     produce
     handled(200)
     eventually(deadline: 90) { shared_by?(stopped, other) }
-    # The event `lost` names only partitions whose handlers have started.
+    # The event `lost` names only partitions whose handlers have started, so wait for a handler.
     eventually(deadline: 90) { runs.any? { |run| run.pid == stopped.pid } }
     look
     stopped.signal(:STOP)
@@ -41,7 +41,7 @@ class WorkKafkaSessionsTest < Godwit::KafkaFailureCase
       .map { |one| [one.name, one.values[:numbers]] }
   end
 
-  # @return [Array<String, nil>] the member that has each partition
+  # @return [Array<String, nil>] the id of each partition's member
   def holders
     client.engine.positions(group, client.engine.topics.fetch(from)).map(&:member)
   end

@@ -18,15 +18,15 @@ class WorkKafkaTopicsTest < Godwit::KafkaFailureCase
     eventually(deadline: 90) { outputs.size == ids.size && lag.zero? }
   end
 
-  # When the topic is made again => its records. A topic that is made at once has fewer records
-  # than the offsets of the group.
+  # When the topic is made again => the ids of its new records. At once, they are so few that the
+  # offsets that the group has committed are greater than the new topic's offsets.
   {"after the errors" => 200...400, "at once" => 200...240}.each do |time, ids|
     test "a topic is deleted, and made again #{time}: consumers go on" do
       consume_by(2)
       write_and_handle(0...200)
       delete_topic(from)
       await_errors if time == "after the errors"
-      again = own(Work::Client.new(engine)) # this client knows nothing of the old topic
+      again = own(Work::Client.new(engine)) # a new client has not cached the deleted topic
       again.topic(from, partitions: PARTITIONS)
       write(ids, again)
       eventually("the records of the new topic", deadline: 90) do
@@ -45,7 +45,7 @@ class WorkKafkaTopicsTest < Godwit::KafkaFailureCase
   end
 
   # Deletes all records but the last five of each partition.
-  # @return [Array] the new starts by partition, the numbers of the remaining records
+  # @return [Array] the log's new start by partition; the ids of the remaining records
   def delete_oldest
     starts = client.engine.bounds(client.engine.topics[from]).each_with_index
       .to_h { |(_, finish), number| [number, finish - 5] }

@@ -2,7 +2,7 @@
 
 require "support/kafka_failures"
 
-# A process or its producer ends in the middle of a transaction with outputs.
+# A consumer process, or its producer, ends in the middle of a transaction with outputs.
 class WorkKafkaTransactionsTest < Godwit::KafkaFailureCase
   KAFKA = {"transaction.timeout.ms" => 2_500}.freeze
   STEPS = ["begin", "produce", "offsets", "before commit", "commit"].freeze
