@@ -10,14 +10,14 @@ module Godwit
     #   runner.run
     class Runner
       TICK = 0.25 # seconds between two rebalances
-      COMMIT = 0.1 # seconds
+      COMMIT = 0.1 # seconds between two commits
       RETAIN = 60 # seconds between two deletions of old records
       private_constant :TICK, :COMMIT, :RETAIN
 
-      # @param classes [Array<Class>] of {Consumer}
+      # @param classes [Array<Class>] subclasses of {Consumer}
       # @param client [Client]
-      # @param workers [Integer] threads
-      # @param drain [Numeric, nil] seconds for running handlers and hooks at the end; nil: for ever
+      # @param workers [Integer] number of threads that run handlers
+      # @param drain [Numeric, nil] seconds for handlers and hooks after {#stop}; nil: no limit
       # @param evict_after [Numeric, nil] seconds, more than 1, after which a process that does not
       #   report loses its partitions; nil: never
       # @raise [ArgumentValueError]
@@ -38,12 +38,12 @@ module Godwit
         @ending = false
       end
 
-      # Runs until {#stop}, once.
+      # Runs the consumers until {#stop}. A runner runs only once.
       # @return [nil]
-      # @raise [StateError] at another call
-      # @raise [Error] of the engine, at the beginning
-      # @raise [ClosedError] when the log was closed meanwhile, as by another Work.connect, or
-      #   another process has this one's `instance:`
+      # @raise [StateError] at the second call
+      # @raise [Error] when the engine fails at the start
+      # @raise [ClosedError] when the log is closed during the call, as by another Work.connect, or
+      #   another process uses the `instance:` of this process
       def run
         began = begin_once
         @wake_up = @engine.listen
@@ -76,15 +76,15 @@ module Godwit
       # @return [Integer] records that its handlers have finished, dead letters included
       def handled = @workers.handled
 
-      # @return [Boolean] whether it has joined its groups
+      # @return [Boolean] whether the runner has joined its groups
       def started? = @workers.started?
 
-      # Begins no more records: those that run now finish. Any thread may call it.
+      # Lets no further record begin. Running records finish. Any thread may call it.
       # @return [nil]
       def quiet
         @workers.quiet
         @coordinator.quiet
-        @loop&.post { @coordinator.quiet } # the coordinator may have claimed partitions meanwhile
+        @loop&.post { @coordinator.quiet } # again, for partitions that were claimed meanwhile
         nil
       rescue Godwit::ClosedError # the loop has ended
         nil
@@ -114,21 +114,21 @@ module Godwit
           "another with Godwit::Work::Runner.new")
       end
 
-      # Starts a thread that ends all waits when the time for the end is over: the coordinator may
-      # wait for a handler that hangs in a transaction. It starts before {#stop}, since Ruby's exit
-      # waits for a thread that begins later.
+      # Starts a thread that kills the workers `drain` seconds after {#stop}: a handler may hang in
+      # a transaction, and the coordinator waits for it. The thread starts before {#stop}, since
+      # Ruby's exit waits for a thread that begins later.
       def limit
         Worker.new do
           @stopping.pop
           sleep @drain
-          @coordinator.stop # after `stop` a killed handler is no failure of its record
+          @coordinator.stop # so that a killed handler is no failure of its record
           @workers.kill
           @wake_up&.abandon
         end
       end
 
-      # Makes the FIFO again when something has deleted it: other processes would take this one for
-      # dead.
+      # Makes the FIFO again when something has deleted it: other processes consider a process
+      # without a FIFO dead.
       # @return [String] the path of the FIFO
       def path
         if @wake_up.lost?
@@ -144,7 +144,7 @@ module Godwit
         watch
         @loop.every(TICK) { tick }
         @loop.every(RETAIN) { retain }
-        # Without its log the runner would never end, and keep its partitions.
+        # A closed log ends the loop: else the runner would run on, and own its partitions for ever.
         @loop.on_error do |error|
           error.is_a?(ClosedError) ? raise(error) : @coordinator.report(error)
         end
@@ -176,7 +176,7 @@ module Godwit
         end
       end
 
-      # Calls the coordinator once for all workers that end a chunk meanwhile.
+      # Posts one call of the coordinator for all workers that end a chunk before the call runs.
       def after_chunk
         return if @posted || @ending
         @posted = true

@@ -13,17 +13,17 @@ module Godwit
     #
     # A handler's retry runs when the test has advanced the clock. **Threads**: one at a time.
     class Testing
-      MOST = 1 << 20 # records that a lane gives at a time
-      # The thread variable with the client of the running application.
+      MOST = 1 << 20 # most records, and most lanes, that are dequeued from a partition at a time
+      # The thread variable with the client of the Testing object that runs.
       CURRENT = :godwit_work_testing
 
-      # Makes the process's log the application's own in a handler or a hook.
+      # Lets Work.client return the Testing object's client in a handler or a hook.
       module Current
         # @return [Client]
         def client = Thread.current.thread_variable_get(CURRENT) || super
       end
 
-      # Stands in for {Workers} without threads: {#drain} runs the records that are there.
+      # Replaces {Workers}, without threads: {#drain} runs the records.
       module Inline
         class << self
           def wake(_lanes = 0) = nil
@@ -48,9 +48,9 @@ module Godwit
         inside { start }
       end
 
-      # @return [Array<Events::Event>] of all handlers so far
+      # @return [Array<Events::Event>] all events so far, except `moved`
       attr_reader :events
-      # @return [Client]
+      # @return [Client] of the log in memory
       attr_reader :client
 
       # @return [#advance] the clock: `clock.advance 60`
@@ -63,14 +63,14 @@ module Godwit
       # @raise (see Client#produce)
       def produce(topic, *value, **options) = @client.produce(topic, *value, **options)
 
-      # Runs all records that are due, and commits.
+      # Runs all records that can run now, and commits.
       # @return [Integer] records that ran, retries included
       def drain
         @before = positions
         inside { run_all }
       end
 
-      # Ends the process as kill -9 does, and begins another: what was not committed runs again.
+      # Ends the process as kill -9 does, and begins another. Uncommitted records run again.
       # @return [nil]
       def crash!
         @engine.dead.concat(@coordinator.members.each_value.map(&:id))
@@ -107,7 +107,7 @@ module Godwit
         inside { start }
       end
 
-      # Commits only at the block's end, so that a {#crash!} in it repeats what ran.
+      # Commits only when the block ends, so that records run again after a {#crash!} in the block.
       # @return [Object] the block's value
       def slow_commits
         @slow = true
@@ -118,12 +118,12 @@ module Godwit
       end
 
       # @param topic [String]
-      # @return [Array<Object>] the values of a topic, such as one of outputs or of dead letters, in
-      #   no order of partitions
+      # @return [Array<Object>] the values of a topic, such as a topic of outputs or of dead
+      #   letters. The order of partitions is undefined
       def values(topic) = @client.each(topic).map(&:value)
 
       # @param klass [Class] of {Consumer}
-      # @return [Integer] records of its topic that are finished and committed
+      # @return [Integer] records of the class's topic that are finished and committed
       def committed(klass)
         member = @coordinator.members.fetch(klass)
         @engine.positions(klass.group_name, member.topic).sum do |one|
@@ -146,7 +146,7 @@ module Godwit
         thread.thread_variable_set(CURRENT, before)
       end
 
-      # @return [Integer] records that ran
+      # @return [Integer] records that ran, retries included
       def run_all
         ran = 0
         loop do
@@ -183,7 +183,7 @@ module Godwit
         end
       end
 
-      # @return [Hash{Class => Array<Integer>}] watermarks
+      # @return [Hash{Class => Array<Integer>}] the watermarks of each class's partitions
       def positions
         @coordinator.members.to_h do |klass, member|
           [klass, @engine.positions(klass.group_name, member.topic).map(&:watermark)]

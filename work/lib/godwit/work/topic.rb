@@ -9,24 +9,24 @@ module Godwit
     # @!attribute partitions
     #   @return [Integer]
     # @!attribute format
-    #   @return [String] name of the format, such as "json", or of the class of an object
+    #   @return [String] name of the format, such as "json", or the class name of a format object
     # @!attribute partitioner
     #   @return [Symbol] :crc32 or :murmur2
     # @!attribute retain
-    #   @return [Numeric, nil] seconds that records are kept; nil: for ever
+    #   @return [Numeric, nil] seconds until records are deleted; nil: never
     # @!attribute retain_bytes
     #   @return [Integer, nil] bytes above which the oldest records are deleted; nil: no limit
     # @!attribute kafka
-    #   @return [Hash{String => String}, nil] properties for its creation on Kafka; nil of a topic
-    #     that exists
+    #   @return [Hash{String => String}, nil] properties with which Kafka creates the topic; nil of
+    #     a topic that exists
     # @!attribute ids
-    #   @return [Array<Integer>] of the partitions in the engine
+    #   @return [Array<Integer>] the partitions' ids in the engine
     Topic = Struct.new(:name, :partitions, :format, :partitioner, :retain, :retain_bytes, :kafka,
       :ids, keyword_init: true) do
-      # A key's partition is the same in all programs: as librdkafka's `consistent_random` does it,
-      # or with :murmur2 as its `murmur2_random` and Kafka's Java client.
+      # A key has the same partition in all programs: that of librdkafka's `consistent_random`, or
+      # with :murmur2 that of `murmur2_random` and of Kafka's Java client.
       # @param key [String]
-      # @return [Integer, nil] the partition; nil: any, which is so for "" with :crc32
+      # @return [Integer, nil] the partition; nil: any partition, for the key "" with :crc32
       def partition_of(key)
         Partitioner.hash(partitioner, key) % partitions unless key.empty? && partitioner != :murmur2
       end
@@ -36,8 +36,8 @@ module Godwit
       alias_method :to_s, :inspect
 
       # @private
-      # @param id [Integer] of a partition in the engine
-      # @return [Integer, nil] its number: the ids are in order
+      # @param id [Integer] a partition's id in the engine
+      # @return [Integer, nil] the partition's number. The ids are sorted
       def number(id) = ids.bsearch_index { |one| id <=> one }
 
       # @private
@@ -50,8 +50,8 @@ module Godwit
       end
 
       # @private
-      # @param other [Topic]
-      # @return [String, nil] what differs from the other's settings
+      # @param other [Topic] an existing topic
+      # @return [String, nil] which setting differs from the other topic's; nil: none
       def difference(other)
         %i[partitions format partitioner].each do |name|
           next if self[name].nil? || other[name].nil? || self[name] == other[name]
@@ -62,9 +62,9 @@ module Godwit
     end
 
     class Topic
-      # Partitions of a topic that is created without a number of them.
+      # The number of partitions of a topic that is created without `partitions:`.
       PARTITIONS = 8
-      # Seconds that records are kept by default.
+      # Seconds after which records are deleted by default.
       RETAIN = 7 * 86_400
     end
   end

@@ -19,7 +19,7 @@ module Godwit
         raise Godwit::Errors.bad_value(:topic, "partitioner:", ":crc32 or :murmur2", partitioner)
       end
 
-      # @param retain [Numeric, Hash, nil]
+      # @param retain [Numeric, Hash, nil] seconds, or `seconds:` and `bytes:`; nil: no limit
       # @return [Hash{Symbol => Numeric, nil}] `retain:` and `retain_bytes:`
       def limits(retain)
         return {retain: nil, retain_bytes: nil} if retain.nil?
@@ -39,7 +39,7 @@ module Godwit
 
       NAME = Module.instance_method(:name) # a class may define its own method `name`
 
-      # @return [Boolean] whether the constant of its name was removed, or set to another class
+      # @return [Boolean] whether the class's constant is removed, or names another class
       def replaced?(klass)
         names = NAME.bind_call(klass)&.split("::") or return false
         found = names.inject(Object) do |scope, name|
@@ -47,12 +47,12 @@ module Godwit
           scope.const_get(name, false)
         end
         !found.equal?(klass)
-      rescue NameError # the name is no constant, as below an anonymous module
+      rescue NameError # below an anonymous module a class's name is no constant
         false
       end
 
       # @param value [Object] also a Rational or an ActiveSupport::Duration
-      # @return [Integer, Float, nil] the same number; nil: it is not finite, or not real
+      # @return [Integer, Float, nil] the same number; nil: the value is no finite real number
       def finite(value)
         return unless value.is_a?(Numeric) && value.real?
         number = value.to_f

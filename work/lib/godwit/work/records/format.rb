@@ -2,8 +2,8 @@
 
 module Godwit
   module Work
-    # How a topic's values become bytes: a format of {Formats}, with this gem's errors. A nil value
-    # stays nil: it is a tombstone.
+    # Converts a topic's values to bytes and back with a format of {Formats}; raises this gem's
+    # errors. A nil value stays nil: it is a tombstone.
     # @private
     class Format
       def initialize(format)
@@ -24,7 +24,7 @@ module Godwit
 
       class << self
         # @param given [Symbol, Object] such as :json, or an object with `dump` and `load`
-        # @return [Array(String, Format)] the name that the topic keeps, and the format
+        # @return [Array(String, Format)] the name that the topic stores, and the format
         def find(given)
           name, format = Formats.find(given, :topic)
           [name, new(format)]
@@ -32,12 +32,12 @@ module Godwit
 
         # @raise [ArgumentValueError] when the format needs a gem that is missing
         def of(name)
-          @known ||= {} # each produce to a topic without a declaration calls `of`
+          @known ||= {} # a cache: each produce to a topic that is not declared calls `of`
           @known[name] ||= Formats.of(name)&.then { |format| new(format) }
         end
 
-        # @return [TopicError] for a topic whose format is an object that is not declared here, or
-        #   that another program made
+        # @return [TopicError] for a topic of another program that has no format, or whose format is
+        #   an object that this process has not declared
         def unknown(topic)
           name = topic.name.inspect
           problem, fix = if topic.format

@@ -4,7 +4,7 @@ require "zlib"
 
 module Godwit
   module Work
-    # The hash functions that map a key to a partition. Programs with the same function agree.
+    # The hash functions that map a key to a partition. Programs must use the same one for a topic.
     # @private
     module Partitioner
       NAMES = %i[crc32 murmur2].freeze
@@ -21,7 +21,7 @@ module Godwit
         (name == :murmur2) ? murmur2(key) & POSITIVE : Zlib.crc32(key)
       end
 
-      # The hash of `Utils.murmur2` in Kafka's Java client, without a sign.
+      # The hash of `Utils.murmur2` in Kafka's Java client, as an unsigned number.
       def murmur2(key)
         hash = SEED ^ key.bytesize
         key.unpack("V*").each do |word|

@@ -2,8 +2,8 @@
 
 module Godwit
   module Work
-    # The topics of one engine, as they were less than a second ago, since other processes change
-    # them; and the formats that this process has declared for them.
+    # The topics of one engine, read again after KNOWN seconds, since other processes change topics;
+    # and the formats that this process has declared for topics.
     #
     # **Threads**: any.
     # @private
@@ -20,10 +20,10 @@ module Godwit
         @random = @random_until = 0
       end
 
-      # @return [Hash{String => Format}] those that this process has declared, by topic
+      # @return [Hash{String => Format}] the formats that this process has declared, by topic name
       attr_reader :formats
 
-      # @return [Hash{String => Topic}] all topics that there are now, by name
+      # @return [Hash{String => Topic}] all topics of the engine, read now, by name
       def all
         now = Timeout.now
         found = @engine.topics
@@ -50,13 +50,13 @@ module Godwit
 
       def format_of(topic) = known_format(topic) || raise(Format.unknown(topic))
 
-      # @return [Blocks] for records of one call
+      # @return [Blocks] empty, for the records of one produce call
       def blocks(topic, format = format_of(topic)) = Blocks.new(topic, format, any(topic))
 
       private
 
-      # A partition for records without a key. Few partitions at a time make large blocks, and less
-      # work for SQLite.
+      # Chooses the partition of records without a key. The partition stays the same for
+      # STICKY seconds, so that blocks are large and SQLite has less work.
       def any(topic)
         now = Timeout.now
         @random, @random_until = rand(1 << 30), now + STICKY if now > @random_until

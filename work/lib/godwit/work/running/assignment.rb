@@ -2,24 +2,23 @@
 
 module Godwit
   module Work
-    # A partition that this process owns: the records that workers may run, and how far they are.
+    # A partition that this process owns: the records that workers may run, and its progress.
     # @private
     class Assignment
-      # Limits of records that are not finished, and of the blocks that hold them.
+      # No more are fetched while RECORDS records are unfinished, or their blocks have BYTES bytes.
       RECORDS = 10_000
-      AHEAD = 2_000 # records that wait for a worker: more would only take memory
+      AHEAD = 2_000 # most records that wait for a worker: more would only use memory
       BYTES = 64 << 20
-      # The unclean ends of a process at one watermark after which records run one at a time. One
-      # more end makes the noted record a dead letter.
+      # After CRASHES unclean ends of a process at one watermark, records run one at a time. The
+      # record that runs alone at one more unclean end becomes a dead letter.
       CRASHES = 2
-      # The number of records that run one at a time, since each of those that ran or were not
-      # committed may have ended the process: at most 1,000, and fewer when 32 or more took a
-      # second.
+      # A record that was running or not yet committed may have ended the process. Records run one
+      # at a time: 1,000 records, or at least 32 when these have taken over a second in all.
       ISOLATED = (32..1_000)
       ISOLATED_SECONDS = 1
 
       # @param position [Position] that this process claimed
-      # @param klass [Class] of consumers
+      # @param klass [Class] the class of the consumers
       def initialize(position, klass)
         @position = position
         @klass = klass
@@ -42,25 +41,25 @@ module Godwit
       def topic = @position.topic
       def partition = @position.partition
 
-      # @return [Integer] of the partition in the engine
+      # @return [Integer] the partition's id in the engine
       def id = topic.ids[partition]
       def stopped? = @stopped
 
-      # @return [Boolean] whether no further record runs: stopped or paused
+      # @return [Boolean] whether no further record may run: the partition is stopped or paused
       attr_reader :halted
       alias_method :halted?, :halted
 
-      # @return [Symbol, nil] of a stopped one: :called when its hook was called, :done when the
-      #   hook has ended
+      # @return [Symbol, nil] of a stopped partition: :called when its hook `revoked` was called,
+      #   :done when the hook has ended
       attr_accessor :revoked
 
-      # @return [Boolean] whether its records run one at a time, noted before
+      # @return [Boolean] whether records run one at a time, each stored as a note before its run
       def isolated? = @position.crashes >= CRASHES
 
       # @return [Integer, nil] offset of a record that has ended its process too often
       def poison = (@position.noted if @position.crashes > CRASHES)
 
-      # @return [Boolean] whether it has room for more records
+      # @return [Boolean] whether more records may be fetched
       def hungry?
         @lock.synchronize do
           count_done
@@ -78,19 +77,19 @@ module Godwit
       # @return [Integer] lanes that wait for a worker
       def waiting = @halted ? 0 : @lanes.waiting
 
-      # @param version [Array] of the engine
-      # @return [Boolean] whether all records that were there are handled and committed
+      # @param version [Array] the engine's version
+      # @return [Boolean] whether all records up to this version are handled and committed
       def up_to_date?(version) = @exhausted == version && @unfinished.zero? && !changed?
 
       # @return [Object, nil] the engine's version when there was nothing more to fetch
       attr_accessor :exhausted
 
-      # Adds records that were read.
+      # Adds the records of a block.
       def feed(source)
         @lock.synchronize do
-          # The log has deleted these records.
+          # The log has deleted the records between the last block and this block.
           @progress.finish(@fetched, source.offset - @fetched) if source.offset > @fetched
-          # The empty block moves the position past offsets without a record.
+          # An empty block moves the position past offsets that have no record.
           @changes += 1 if source.block.count.zero?
           messages = unfinished(source)
           @unfinished += source.unfinished = messages.size
@@ -100,13 +99,13 @@ module Godwit
         end
       end
 
-      # Makes the lanes ready whose retry is due, and ends a pause whose time is up.
+      # Makes lanes ready whose retry time has come, and ends a consumer's pause whose time is over.
       def wake(now)
         resume(:consumer) if @pauses[:consumer].is_a?(Float) && @pauses[:consumer] <= now
         @lock.synchronize { @lanes.wake(now) }
       end
 
-      # @param most [Integer] records
+      # @param most [Integer] the most records to dequeue
       # @return [Array<Array(Lane, Array<Message>)>, nil] what a worker runs now
       def dequeue(most, lanes)
         @lock.synchronize do
@@ -124,7 +123,7 @@ module Godwit
       end
 
       # @param messages [Array<Message>] that a worker has handled, in order
-      # @param outputs [Array] of their handler
+      # @param outputs [Array<Blocks>] records that the handler has produced
       def finish(messages, outputs = [])
         return if messages.empty?
         return @done << messages if outputs.empty? # `<<` is one step, so it needs no lock
@@ -143,7 +142,7 @@ module Godwit
         end
       end
 
-      # @return [Integer] attempts so far
+      # @return [Integer] attempts of the record, the failed one included
       def fail(message)
         @lock.synchronize do
           @changes += 1
@@ -151,9 +150,9 @@ module Godwit
         end
       end
 
-      # Gives back what a worker has dequeued and not finished.
+      # Gives records back to their lane: a worker has dequeued them, and not finished them.
       # @param messages [Array<Message>] in order
-      # @param due [Float, nil] the time of the first one's retry
+      # @param due [Float, nil] the monotonic time at which the first message runs again
       def give_back(lane, messages, due = nil)
         @lock.synchronize do
           @running -= messages.size
@@ -161,7 +160,7 @@ module Godwit
         end
       end
 
-      # Forgets the partition, which another member has now.
+      # Stops the partition, since another member owns it now.
       def lose
         @lost = true
         stop
@@ -175,7 +174,7 @@ module Godwit
       # Pauses or resumes for one reason. Each reason has its own pause: records run when the last
       # pause has ended.
       # @param reason [Symbol] :operator, :consumer, :hook or :quiet
-      # @param paused [Boolean, Float] a Float: until this monotonic time
+      # @param paused [Boolean, Float] a Float: the monotonic time at which the pause ends
       def pause(reason, paused = true)
         @lock.synchronize do
           @pauses[reason] = paused
@@ -185,7 +184,7 @@ module Godwit
 
       def resume(reason) = pause(reason, false)
 
-      # @param seconds [Float] for which the handler of a record that runs alone took
+      # @param seconds [Float] how long the handler ran for a record that ran alone
       def ran_alone(seconds) = @alone_seconds += seconds
 
       # Lets the next commit remove the note of the record that ran alone, even if that record
@@ -196,7 +195,7 @@ module Godwit
       def changed? = @done.any? || @changes > @committed
 
       # @param messages [Array<Message>] that the commit finishes
-      # @return [Array(Position, Array)] to commit, with outputs
+      # @return [Array(Position, Array<Blocks>)] the position to commit, and the outputs
       def snapshot(messages = [])
         @lock.synchronize do
           count_done
@@ -210,8 +209,8 @@ module Godwit
         end
       end
 
-      # Notes that the last snapshot was committed.
-      # @param outputs [Integer] of it
+      # Marks the last snapshot as committed.
+      # @param outputs [Integer] the number of the snapshot's outputs
       def committed(outputs)
         @lock.synchronize do
           @committed = @written
@@ -225,7 +224,7 @@ module Godwit
 
       private
 
-      # @return [Integer] unclean ends that count from now on
+      # @return [Integer] unclean ends that still count when this watermark is committed
       def crashes(watermark)
         return (watermark > @position.crashed_at.to_i) ? 0 : @position.crashes unless isolated?
         enough = @alone >= ISOLATED.max ||
@@ -233,7 +232,7 @@ module Godwit
         enough ? 0 : @position.crashes
       end
 
-      # @return [Array<Message>] those that this group has not finished
+      # @return [Array<Message>] the source's messages that this group has not finished
       def unfinished(source)
         messages = source.messages([@fetched, @progress.watermark].max)
         messages.reject! { |one| @progress.finished?(one.offset) } unless @progress.in_order?
@@ -243,8 +242,8 @@ module Godwit
         messages
       end
 
-      # Gives a record while the progress is full. Only a record that is in the progress already, or
-      # holds the watermark, may run, since its end makes the progress smaller.
+      # Dequeues one record while the progress has no room: the record at the watermark, or a record
+      # that has failed before. The end of such a record makes the progress smaller.
       def dequeue_stored
         return [] if @running > 0
         @lanes.dequeue_first do |message|
@@ -257,7 +256,7 @@ module Godwit
         messages.each { |one| one.attempt = @progress.attempts(one.offset) + 1 }
       end
 
-      # Counts what the workers have finished.
+      # Counts the records that the workers have finished.
       def count_done
         alone = isolated?
         while (messages = @done.shift)
@@ -270,7 +269,7 @@ module Godwit
         end
       end
 
-      # @return [Integer] bytes
+      # @return [Integer] bytes of the blocks whose messages are now all finished
       def release(messages)
         source = messages.first.source
         return source.release(messages.size) if source.equal?(messages.last.source)

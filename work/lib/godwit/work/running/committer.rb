@@ -7,17 +7,17 @@ module Godwit
     # **Threads**: the coordinator commits, and each worker whose handler has a transaction.
     # @private
     class Committer
-      # The object that the block of `transaction` gets: the connection that commits the record.
+      # The argument of the block of `transaction`: runs statements in the record's transaction.
       class Statements
         def initialize(database)
           @database = database
         end
 
         # @param sql [String] one statement
-        # @param values [Array] of its parameters
+        # @param values [Array] a value for each parameter of the statement
         # @return [Array<Array>] rows
-        # @raise [DatabaseError] for another number of values
-        # @raise [StateError] when it has ended the transaction, as COMMIT does, or after its end
+        # @raise [DatabaseError] when the statement fails, or the number of values is wrong
+        # @raise [StateError] if a statement ends the transaction, as COMMIT does, or after its end
         def execute(sql, *values)
           unless @database
             raise Godwit::Errors.of(StateError, :execute, "the transaction of this db has ended: " \
@@ -44,9 +44,9 @@ module Godwit
         @lock = Mutex.new
       end
 
-      # Commits what has changed. The next commit tries again what failed.
+      # Commits the assignments that have changed. The next commit tries failed ones again.
       # @param assignments [Array<Assignment>]
-      # @return [Array<Assignment>] those that this process has lost
+      # @return [Array<Assignment>] the assignments that this process has lost
       def commit(assignments)
         @lock.synchronize do
           changed = assignments.select(&:changed?)
@@ -61,13 +61,13 @@ module Godwit
         end
       end
 
-      # Commits records at once, with the statements of the block.
-      # @param messages [Array<Message>] that are finished with it
-      # @param outputs [#call] gives the Blocks of their handler, after the block
+      # Commits records and the statements of the block in one transaction.
+      # @param messages [Array<Message>] that the transaction finishes
+      # @param outputs [#call] returns the Blocks that the handler produced, after the block
       # @return [Object] the block's value
-      # @raise [StateError] in the block of another one
+      # @raise [StateError] in the block of another transaction
       # @raise [UnsupportedError] when the engine has no SQL
-      # @raise [LostError, Error] nothing was written
+      # @raise [LostError, Error] when the commit fails; then nothing is written
       def transaction(assignment, messages, outputs)
         Contract.need(@engine, :transaction)
         if @lock.owned?
@@ -75,19 +75,19 @@ module Godwit
             "the db of the outer one, and name its records: transaction(*messages)")
         end
         result = nil
-        # An exception of another thread must not come between the commit and its note below.
+        # An exception of another thread must not come between the commit and `finish` below.
         Thread.handle_interrupt(NEVER) do
           @lock.synchronize do
             write([assignment], messages, outputs) do |database|
               statements = Statements.new(database)
               result = yield statements
-              statements.check # the block may have rescued the error
+              statements.check # the block may have rescued the error of `execute`
             ensure
               statements.finish
             end
             assignment.finish(messages)
           rescue LostError
-            assignment.lose # the record has not failed: its new owner runs it
+            assignment.lose # the record has not failed: the partition's new owner runs it
             raise
           end
         end

@@ -2,19 +2,19 @@
 
 module Godwit
   module Work
-    # The partitions of one process: it claims its share, reads records into assignments, commits
-    # them, gives up what is too much after a commit, and forgets what it has lost.
+    # Manages the partitions of one process: it claims the process's share, reads records into
+    # assignments, commits them, releases surplus partitions, and drops lost partitions.
     #
-    # **Threads**: one. {#quiet}, {#stop}, {#handler} and {#note}: any.
+    # **Threads**: one. Any thread may call {#quiet}, {#stop}, {#handler} and {#note}.
     # @private
     class Coordinator
-      READ = 256 << 10 # bytes that one read returns, about
+      READ = 256 << 10 # about how many bytes one read returns
 
       # @param classes [Array<Class>] of {Consumer}
       # @param workers [Workers] or an object with its methods
-      # @param clock [#call] monotonic seconds
+      # @param clock [#call] returns monotonic seconds
       # @param threads [Boolean] whether hooks run in threads of their own
-      # @param evict_after [Numeric, nil] seconds
+      # @param evict_after [Numeric, nil] seconds, see Runner#initialize
       # @yieldreturn [String] the path of the process's FIFO
       # @raise (see Runner#initialize)
       def initialize(classes, client, workers, clock: Timeout.method(:now), threads: true,
@@ -35,7 +35,7 @@ module Godwit
         @commit_at = 0
       end
 
-      # @return [Array<Assignment>] a new Array after each change
+      # @return [Array<Assignment>] the claimed partitions; a new Array after each change
       attr_reader :assignments
       # @return [Hash{Class => Member}, nil] nil before {#join}
       attr_reader :members
@@ -51,7 +51,7 @@ module Godwit
       end
 
       # Removes dead processes from the groups, claims free partitions up to this process's share,
-      # and stops those beyond it.
+      # and stops the partitions beyond the share.
       def rebalance
         evicted = evict
         @members.each do |klass, member|
@@ -69,10 +69,10 @@ module Godwit
         evicted.each { |one| @silent.evicted(one) }
       end
 
-      # @param partitions [Array<Integer>, nil] ids of those that have new records; nil: all
+      # @param partitions [Array<Integer>, nil] ids of partitions with new records; nil: all
       def fetch(partitions = nil)
         time = @clock.call
-        # A new record need not wait for the read of the version.
+        # With ids the version is not read, so that new records do not wait for that read.
         version = @engine.version unless partitions
         @assignments.each do |one|
           next if partitions && !partitions.include?(one.id)
@@ -88,14 +88,14 @@ module Godwit
         end
       end
 
-      # Commits if the last commit was long enough ago, or a record that ran alone has ended.
+      # Commits if `commit_every` seconds have passed, or a record that ran alone has ended.
       def settle
         return unless @clock.call >= @commit_at || @workers.ran_alone
         commit
         @commit_at = @clock.call + @engine.commit_every
       end
 
-      # Commits all assignments. After the commit of a record that ran alone others may run.
+      # Commits all assignments. After the commit of a record that ran alone, other records may run.
       def commit
         alone = @workers.ran_alone
         alone&.remove_note
@@ -103,11 +103,11 @@ module Godwit
         @workers.finish_alone if alone && (alone.lost? || !alone.changed?)
       end
 
-      # @return [Boolean] whether all that was read is handled and committed
+      # @return [Boolean] whether all fetched records are handled and committed
       def settled? = @assignments.all? { |one| one.up_to_date?(one.exhausted) }
 
       # Releases the stopped partitions that no worker runs, and whose progress is committed, when
-      # their hook has ended.
+      # their hook `revoked` has ended.
       def give_up
         return if @assignments.none?(&:stopped?)
         commit
@@ -119,7 +119,7 @@ module Godwit
         ended.each { |one| moved(one, :released) }
       end
 
-      # Calls the hook of stopped partitions whose records are handled and committed.
+      # Calls the hook `revoked` of stopped partitions that have no running or uncommitted record.
       def revoke
         drained = @assignments.select do |one|
           one.stopped? && !one.lost? && one.idle? && !one.changed? && !one.revoked
@@ -152,9 +152,9 @@ module Godwit
       # @return [Handler] for a worker
       def handler(assignment) = Handler.new(assignment, @client, @committer, @clock)
 
-      # Stores which record runs alone, in case it ends the process. The commit before the next one
-      # removes the note.
-      # @param lanes [Array<Array(Lane, Array<Message>)>] of the record
+      # Stores which record runs alone, in case the record ends the process. The commit after the
+      # record removes the note.
+      # @param lanes [Array<Array(Lane, Array<Message>)>] the lane of the record, with the record
       def note(assignment, lanes)
         @engine.note(assignment.position, lanes[0][1][0].offset)
       rescue LostError
@@ -187,8 +187,8 @@ module Godwit
           "topic, so its records would run for ever: name another")
       end
 
-      # No interrupt comes between the engine's join and its note in @members: {#leave} must know of
-      # each member.
+      # No interrupt comes between the engine's join and the entry in @members: {#leave} must find
+      # each member there.
       def join_group(klass)
         topic = klass.declare(@client)
         @client.dead_letters(klass.dead_letters, topic)
@@ -198,8 +198,8 @@ module Godwit
         end
       end
 
-      # @return [Array<Listed>] members of other processes that live and have not reported for too
-      #   long, whose partitions this process can have
+      # @return [Array<Listed>] members of live processes that have not reported for `evict_after`
+      #   seconds, and whose partitions this process may own
       def evict
         return [] if @engine.lacks.include?(:evict)
         own = @members.each_value.map(&:id)
@@ -210,8 +210,8 @@ module Godwit
 
       def of(klass) = @assignments.select { |one| one.klass == klass }
 
-      # Drops the assignments of a group that an operator has moved elsewhere.
-      # @param generations [Hash{Integer => Integer}] by partition
+      # Drops the assignments whose generation has changed in the engine, as by a seek.
+      # @param generations [Hash{Integer => Integer}] by partition, for this process's partitions
       def drop_moved(klass, generations)
         lose(of(klass).reject { |one| generations[one.partition] == one.position.generation })
       end
@@ -229,22 +229,22 @@ module Godwit
           moved(one, :assigned)
           bury(one) if one.poison
         end
-        commit if claimed.any?(&:changed?) # the process's next end must not undo the changes
+        commit if claimed.any?(&:changed?) # a crash of the process must not undo the dead letters
         hook(:assigned, claimed) do
           claimed.each { |one| one.resume(:hook) }
           @workers.wake
         end
       end
 
-      # @param assignments [Array<Assignment>] of one class, or none: then there is no call
-      # @param after [Proc] runs when the hook has ended, or there is none
+      # @param assignments [Array<Assignment>] of one class; empty: no hook is called
+      # @param after [Proc] runs when the hook has ended, or the class has no such hook
       def hook(name, assignments, &after)
         return if assignments.empty?
         @hooks.fetch(assignments[0].klass).call(name, assignments.map(&:partition).sort, &after)
       end
 
-      # Makes the record a dead letter that has ended its process three times. If it cannot be read
-      # now, it runs alone once more.
+      # Makes a dead letter of the record that has ended its process three times. If the record
+      # cannot be read now, it runs alone once more.
       def bury(assignment)
         message = @client.message_at(assignment.topic, assignment.partition,
           assignment.poison) or return
@@ -257,7 +257,7 @@ module Godwit
         report(error)
       end
 
-      # Reads records of a partition. A damaged block stops no other partition.
+      # Reads records of a partition. A damaged block does not stop other partitions.
       def read(assignment, version)
         sources = @client.fetch(assignment.position, assignment.fetched, READ)
           .select { |source| source.finish > assignment.fetched }
@@ -272,20 +272,20 @@ module Godwit
         report(error)
       end
 
-      # Tells that retention has deleted records that the group has not read.
+      # Emits an event: retention has deleted records that the group has not read.
       def skipped(assignment, source)
         @events.emit(:skipped, topic: assignment.topic.name, partition: assignment.partition,
           from: assignment.fetched, to: source.offset)
       end
 
-      # @param what [Symbol] :assigned, :released or :lost
+      # @param what [Symbol] what has happened to the partition: :assigned, :released or :lost
       def moved(one, what)
         position = one.position
         @events.emit(:moved, what: what, group: position.group, topic: one.topic.name,
           partition: one.partition, offset: position.watermark)
       end
 
-      # Drops partitions that other members have: what their handlers still do here has no effect.
+      # Drops partitions that other members own: their running handlers commit nothing more.
       def lose(assignments)
         @assignments -= assignments
         assignments.each do |one|

@@ -4,14 +4,14 @@ require "godwit/fork_detector"
 
 module Godwit
   module Work
-    # Runs records of an assignment in one worker, with a consumer of its own, and tells the
-    # assignment what came of each.
+    # Runs records of an assignment in one worker, with its own instance of the consumer class, and
+    # reports each record's result to the assignment.
     # @private
     class Handler
-      # The error of a handler that ended its thread, or left it by `throw`.
+      # The error of a record whose handler ended its thread, or left by `throw`.
       class Ended < StandardError; end
 
-      # @param clock [#call] monotonic seconds
+      # @param clock [#call] returns monotonic seconds
       def initialize(assignment, client, committer, clock)
         @assignment = assignment
         @clock = clock
@@ -26,13 +26,13 @@ module Godwit
 
       attr_reader :assignment
 
-      # @return [Array<Message>, nil] the unfinished records of the call that runs; each call has
-      #   another Array
+      # @return [Array<Message>, nil] the unfinished records of the handler's current call; each
+      #   call has another Array
       def running = @unfinished
 
-      # @param lane [Object] of the assignment
-      # @param messages [Array<Message>] what does not run is given back
-      # @return [Float, nil] when the first of the rest is due again
+      # @param lane [Object] the messages' lane in the assignment
+      # @param messages [Array<Message>] in order; those that do not run go back to the lane
+      # @return [Float, nil] monotonic time at which the first remaining record runs again, or nil
       def run(lane, messages)
         @unfinished = []
         if !@batches
@@ -79,10 +79,10 @@ module Godwit
           raise Godwit::Errors.of(StateError, :transaction, "which records? write " \
             "transaction(*messages) outside of batch.each")
         end
-        records = @unfinished & records # `&` keeps the order of the records
+        records = @unfinished & records # `&` retains the order of @unfinished
         finished if records.empty?
         outputs = -> { remove_outputs(records) }
-        # No Timeout comes between the commit and the removal: the records would run again.
+        # A Timeout between the commit and the removal would run the records again, so it must wait.
         Thread.handle_interrupt(NEVER) do
           @committer.transaction(@assignment, records, outputs, &block)
             .tap { records.each { |message| @unfinished.delete(message) } }
@@ -111,7 +111,7 @@ module Godwit
 
       # Fails the record whose handler ended its thread, unless the process ends: that end is no
       # failure of the record.
-      # @return [Float, nil] when the first of the rest is due again
+      # @return [Float, nil] monotonic time at which the first remaining record runs again, or nil
       def abandon(messages)
         messages.shift if @unfinished.empty? # the handler has finished the record
         return if @assignment.stopped? || @unfinished.empty?
@@ -120,7 +120,7 @@ module Godwit
         due
       end
 
-      # @return [Float, nil] when the first of the rest is due again
+      # @return [Float, nil] monotonic time at which the first remaining record runs again, or nil
       def run_each(messages)
         until messages.empty? || @assignment.halted?
           message = messages.first
@@ -156,7 +156,7 @@ module Godwit
         fail_first(messages, error)
       end
 
-      # @return [Float, nil] when it runs again
+      # @return [Float, nil] the monotonic time at which the first record runs again; nil: never
       def fail_first(messages, error)
         due = failed(messages.first, error)
         messages.shift unless due
@@ -179,7 +179,7 @@ module Godwit
         end
       end
 
-      # Makes the consumer. A constructor that raises fails the record, too.
+      # Makes the consumer's instance. The record also fails when the constructor raises.
       def consumer
         @consumer ||= @assignment.klass.new.tap { |one| one.invocation = self }
       end
@@ -193,12 +193,12 @@ module Godwit
       rescue Exception => error # standard:disable Lint/RescueException -- also exit, and throw
         error
       ensure
-        # A child that a handler forked must not go on as a worker.
+        # A child process that a handler forked ends here: it must not run as a worker.
         exit!(0) if forks != ForkDetector::COUNT[0]
       end
 
       # Removes the outputs of these records from @outputs. With the last unfinished records it also
-      # removes those that the handler sent without naming a record.
+      # removes the outputs that belong to no single record.
       # @return [Array<Blocks>]
       def remove_outputs(records)
         return @outputs if @outputs.empty?
@@ -207,10 +207,10 @@ module Godwit
         found.map(&:last)
       end
 
-      # @return [Float, nil] when the record runs again; nil: never
+      # @return [Float, nil] the monotonic time at which the record runs again; nil: never
       def failed(message, error)
         @outputs = []
-        return @clock.call if @assignment.lost? # the other member counts its attempts
+        return @clock.call if @assignment.lost? # the partition's new owner counts the attempts
         attempts = @assignment.fail(message)
         @events.emit(:failed, message: message, error: error, attempts: attempts)
         if attempts <= @settings.retries && !error.is_a?(FormatError)
@@ -219,15 +219,15 @@ module Godwit
         bury(message, error, attempts)
       end
 
-      # The delay doubles with each retry, with a jitter of a tenth. A back-off that begins with 0
-      # makes the first retry at once, and the second after one second.
+      # The delay doubles with each retry, and varies by a tenth at random. A back-off that begins
+      # with 0 makes the first retry at once, and the second after one second.
       def delay(attempts)
         least, most = @settings.backoff.begin, @settings.backoff.end
         grown = (least.zero? && attempts > 1) ? 2**(attempts - 2) : least * 2**(attempts - 1)
         [grown, most].min * (0.9 + rand / 5)
       end
 
-      # @return [Float, nil] when the record runs again, since it cannot become a dead letter now
+      # @return [Float, nil] the monotonic time of a retry when no dead letter can be written now
       def bury(message, error, attempts)
         DeadLetter.bury(@client, @assignment, message, error: error, attempts: attempts) do |found|
           @assignment.finish([message], found)

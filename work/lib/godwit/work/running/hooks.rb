@@ -13,7 +13,7 @@ module Godwit
       NAMES = %i[assigned revoked lost idle stopping].freeze
 
       # @param klass [Class] of {Consumer}
-      # @param thread [Boolean] false: a call runs its hook
+      # @param thread [Boolean] false: {#call} runs the hook itself
       def initialize(klass, events, thread: true)
         @klass = klass
         @events = events
@@ -25,7 +25,7 @@ module Godwit
       # @return [Boolean] whether the class has this hook
       def has?(name) = @names.include?(name)
 
-      # @param arguments [Array] of the hook
+      # @param arguments [Array] the hook's arguments
       # @param after [Proc] runs when the hook has ended, also by an exception
       def call(name, *arguments, &after)
         return after&.call unless has?(name)
@@ -33,7 +33,7 @@ module Godwit
         nil
       end
 
-      # Calls the hook `idle` each time `now` becomes true.
+      # Calls the hook `idle` each time `now` changes to true.
       def idle(now)
         due = now && !@idle && !@idle_waits
         @idle = now
@@ -43,7 +43,7 @@ module Godwit
       end
 
       # Waits until the hooks that were called have ended.
-      # @param seconds [Numeric, nil] at most; nil: for ever
+      # @param seconds [Numeric, nil] the longest wait; nil: no limit
       def finish(seconds)
         @calls.close
         start = Timeout.now
@@ -54,7 +54,7 @@ module Godwit
         end
       end
 
-      # Ends the thread, even while a hook runs.
+      # Ends the hooks' thread, even while a hook runs.
       def kill
         @calls.clear.close
         @thread&.kill
@@ -70,7 +70,7 @@ module Godwit
             run(*call)
           end
         ensure
-          start unless @calls.closed? && @calls.empty? # a hook has ended its thread
+          start unless @calls.closed? && @calls.empty? # a hook has ended this thread
         end
       end
 
@@ -81,7 +81,7 @@ module Godwit
       rescue Exception => error # standard:disable Lint/RescueException -- also exit, and throw
         @events.emit(:error, error: error)
       ensure
-        # A child that a hook forked must not go on here.
+        # A child process that a hook forked ends here: it must not run further hooks.
         exit!(0) if forks != ForkDetector::COUNT[0]
         after&.call
       end

@@ -2,14 +2,14 @@
 
 module Godwit
   module Work
-    # The records of a partition that wait for a worker. A lane is the partition, or a key: the
-    # records of a lane run one after the other.
+    # The records of a partition that wait for a worker. A lane has the records of the partition, or
+    # of one key: they run one after the other.
     #
     # **Threads**: one at a time.
     # @private
     class Lanes
-      # The messages of a key that do not run yet, in order. `due` is the monotonic time of a retry,
-      # or nil. `busy` is true while a worker has the lane, `ready` while it waits for a worker.
+      # `messages`: records that have not begun, in order. `due`: the monotonic time of a retry.
+      # `busy`: a worker runs records of the lane. `ready`: the lane waits for a worker.
       Lane = Struct.new(:key, :messages, :due, :busy, :ready)
 
       # @param by [Symbol, #call] see {Consumer.parallel}
@@ -24,7 +24,7 @@ module Godwit
       # @return [Integer] lanes that wait for a worker
       def waiting = @ready.size
 
-      # @return [Integer] records that wait for a worker. Those behind a record of their key that
+      # @return [Integer] records that wait for a worker. The records of a lane whose first record
       #   runs or failed do not count, since other keys must not wait for them
       def records = (@by == :partition) ? lane(nil).messages.size : @records
 
@@ -39,7 +39,7 @@ module Godwit
         end
       end
 
-      # Makes the lanes ready whose retry is due.
+      # Makes lanes ready whose retry time has come.
       def wake(now)
         due, @delayed = @delayed.partition { |lane| lane.due <= now }
         due.each do |lane|
@@ -48,8 +48,8 @@ module Godwit
         end
       end
 
-      # @param most [Integer] records
-      # @param lanes [Integer] at most
+      # @param most [Integer] the most records to dequeue
+      # @param lanes [Integer] the most lanes
       # @return [Array<Array(Lane, Array<Message>)>] what a worker runs now
       def dequeue(most, lanes)
         found = []
@@ -60,16 +60,16 @@ module Godwit
         found
       end
 
-      # @yieldparam message [Message] the first of a lane that is ready
-      # @yieldreturn [Boolean] whether it may run now
-      # @return [Array<Array(Lane, Array<Message>)>] none or one, of one record
+      # @yieldparam message [Message] the first message of a ready lane
+      # @yieldreturn [Boolean] whether the message may run now
+      # @return [Array<Array(Lane, Array<Message>)>] one lane with one message, or empty
       def dequeue_first
         lane = @ready.find { |one| yield one.messages.first }
         lane ? [begin_run(@ready.delete(lane), 1)] : []
       end
 
       # @param messages [Array<Message>] that did not run, in order
-      # @param due [Float, nil] the time of the first one's retry
+      # @param due [Float, nil] the monotonic time at which the first message runs again
       def give_back(lane, messages, due)
         lane.messages.unshift(*messages)
         lane.due = due
@@ -101,8 +101,8 @@ module Godwit
         [lane, lane.messages.shift(most)]
       end
 
-      # Finds the lane of a record. If the lambda raises, or gives a key without a hash, the record
-      # fails when it runs.
+      # Finds the lane of a record. If the lambda raises, or returns a key that has no method
+      # `hash`, the record fails when it runs.
       def lane_of(message)
         key = (@by == :key) ? message.key : @by.call(message)
         @lanes[key] || lane(key)

@@ -2,18 +2,18 @@
 
 module Godwit
   module Work
-    # How far a group is in a partition: the watermark, below which all records are finished, the
-    # records beyond it that are finished, and the attempts of those that failed. Its bytes go into
-    # each commit, so a record that is finished never runs again.
+    # A group's progress in a partition: the watermark, below which all records are finished; the
+    # finished records beyond the watermark; and the attempts of failed records. Each commit stores
+    # the progress, so a finished record never runs again.
     #
     # **Threads**: one at a time.
     # @private
     class Progress
-      LIMIT = 3_000 # bytes of a dump; in Base64 they fit into 4,096 characters
+      LIMIT = 3_000 # most bytes of a dump; in Base64 they fit into 4,096 characters
       FINISHED = 1
 
-      # @param watermark [Integer] offset
-      # @param bytes [String, nil] of {#dump}
+      # @param watermark [Integer] the offset of the first unfinished record
+      # @param bytes [String, nil] a {#dump}
       def initialize(watermark, bytes = nil)
         @watermark = watermark
         # The window has a byte for each offset from the watermark on.
@@ -34,15 +34,15 @@ module Godwit
         @watermark
       end
 
-      # @return [Integer] records that are finished, those before the first offset included
+      # @return [Integer] finished records, all records below the watermark included
       def count = watermark + @window.count("\x01")
 
       def finished?(offset)
         offset < @watermark || @window.getbyte(offset - @watermark) == FINISHED
       end
 
-      # @param offset [Integer] of the first of some records that need no more attempts
-      # @param count [Integer] of these records
+      # @param offset [Integer] of the first record that needs no more attempts
+      # @param count [Integer] number of such records, whose offsets follow each other
       def finish(offset, count = 1)
         at = offset - @watermark
         return drop(count) if at.zero? && count > @window.bytesize
@@ -57,18 +57,18 @@ module Godwit
         count
       end
 
-      # @return [Integer] attempts of the record that failed so far
+      # @return [Integer] failed attempts of the record so far
       def attempts(offset) = @attempts.fetch(offset, 0)
 
       # @return [Boolean] whether no record beyond the watermark is finished
       def in_order? = @window.empty?
 
-      # @return [Boolean] whether a record has failed, and is not finished
+      # @return [Boolean] whether a record that has failed is still unfinished
       def failures? = !@attempts.empty?
 
       # @param finish [Integer] all records that run have smaller offsets
-      # @return [Integer] records that may run before the next dump, so that it has at most LIMIT
-      #   bytes
+      # @return [Integer] records that may run before the next dump, so that the dump has at most
+      #   LIMIT bytes
       def room(finish)
         width = width([finish - @watermark, 1].max)
         range = 2 * width
@@ -77,7 +77,7 @@ module Godwit
         [(LIMIT - used) / [range, attempts].max, 0].max
       end
 
-      # @return [String] at most LIMIT bytes, if no more than {#room} records ran since
+      # @return [String] at most LIMIT bytes, if no more than {#room} records have run
       def dump
         advance
         ranges = []
@@ -99,8 +99,8 @@ module Godwit
         @attempts = @attempts.dup
       end
 
-      # Moves the watermark, when at least the whole window is finished, or retention has deleted
-      # very many records.
+      # Moves the watermark by `count`, beyond the window: all records of the window are finished,
+      # or retention has deleted them.
       def drop(count)
         @watermark += count
         @window.clear
@@ -108,7 +108,7 @@ module Godwit
         @attempts.reject! { |offset, _| offset < @watermark } if failures?
       end
 
-      # A finished record begins a range, makes one longer, or joins two of them.
+      # Marks records as finished. Each begins a range, makes one longer, or joins two ranges.
       def mark(at, finish)
         @window << "\0" * (finish - @window.bytesize) if finish > @window.bytesize
         while at < finish
@@ -122,7 +122,7 @@ module Godwit
         end
       end
 
-      # @return [Integer] the most bytes of a number up to this one
+      # @return [Integer] bytes of this number in a dump; smaller numbers have no more
       def width(number) = (number.bit_length + 6) / 7
 
       def advance

@@ -2,16 +2,16 @@
 
 module Godwit
   module Work
-    # Finds the processes that live and do not report: they are stopped, or a handler holds Ruby's
-    # lock. Only seconds in which this process runs count: processes that continue together must not
-    # evict each other.
+    # Finds live processes that do not report: such a process is stopped, or a handler holds Ruby's
+    # lock. Only seconds in which this process itself runs count, so that processes which were
+    # stopped and continue together do not evict each other.
     # @private
     class SilentProcesses
       AFTER = 5 # seconds without a report after which a process is silent
-      # Seconds that count between two checks at most, since this process may have been stopped.
+      # The most seconds of silence that a check adds: this process itself may have been stopped.
       STEP = 1
 
-      # @param evict_after [Numeric, nil] seconds; nil: never
+      # @param evict_after [Numeric, nil] seconds without a report before an eviction; nil: never
       def initialize(events, evict_after)
         @events = events
         @evict_after = evict_after
@@ -22,8 +22,8 @@ module Godwit
       # Emits `silent` once for each member, until its process reports again.
       # @param members [Array<Listed>] of other processes that live
       # @param now [Float] monotonic seconds
-      # @param readers [Array<Array(String, String)>] groups and topics of this process
-      # @return [Array<Listed>] those to evict, whose partitions this process can have
+      # @param readers [Array<Array(String, String)>] group and topic of each member of this process
+      # @return [Array<Listed>] members to evict, since this process can own their partitions
       def check(members, now, readers)
         step = [now - (@last || now), STEP].min
         @last = now

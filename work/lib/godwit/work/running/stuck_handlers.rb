@@ -5,16 +5,16 @@ require "json"
 module Godwit
   module Work
     # Finds the handlers that run for longer than `stuck_after` of their class. It emits the event
-    # `stuck` once for each run of a handler, and stores a report in the file until the run ends.
-    # It also reports that the process works: a handler that holds Ruby's lock stops this thread.
+    # `stuck` once for each run of a handler, and stores a report in the engine until the run ends.
+    # It also reports that the process works: a handler that holds Ruby's lock stops these reports.
     #
-    # **Threads**: it has its own, since a handler that hangs in a transaction stops the
-    # coordinator. A run of a handler lasts while two checks find the same Array of messages, so a
-    # worker has no work for a record.
+    # **Threads**: its own, since a handler that hangs in a transaction stops the coordinator. If
+    # two checks find the same Array of messages, they find the same run of the handler: so workers
+    # need not report each record to this thread.
     # @private
     class StuckHandlers
       TICK = 0.25 # seconds between two checks
-      LINES = 100 # lines of a backtrace that is stored
+      LINES = 100 # most lines of a stored backtrace
 
       # A worker's thread; the handler that it runs, which the worker sets; and what the last check
       # found: the messages of the run, the first of them, the monotonic time of the first check of
@@ -45,7 +45,7 @@ module Godwit
         self
       end
 
-      # @return [Watched] of the calling thread
+      # @return [Watched] for the calling thread
       def watch
         Watched.new(Thread.current).tap { |one| @lock.synchronize { @watched += [one] } }
       end
@@ -76,7 +76,7 @@ module Godwit
       end
 
       def report(one, assignment, seconds)
-        backtrace = one.thread.backtrace or return # the thread has ended
+        backtrace = one.thread.backtrace or return # nil: the thread has ended
         message = one.run.first || one.message
         partition = {topic: assignment.topic.name, partition: assignment.partition}
         one.report = {klass: assignment.klass, **partition, offset: message&.offset,

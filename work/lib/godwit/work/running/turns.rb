@@ -2,21 +2,21 @@
 
 module Godwit
   module Work
-    # Chooses what a worker runs next. A record of an isolated assignment is noted and runs alone in
-    # its process, until the commit that removes the note: so no record is blamed for the end of a
-    # process that another one caused.
+    # Chooses what a worker runs next. A record of an isolated assignment is stored as a note, and
+    # runs alone in its process until a commit removes the note: no record is blamed when another
+    # record ends the process.
     #
     # **Threads**: a Runner calls it under its lock.
     # @private
     class Turns
-      # Seconds for which a record that is to run alone waits for handlers that run, and for which
+      # The most seconds that a record waits for running handlers before it runs alone, and that
       # other records wait for the record that runs alone.
       PATIENCE = 1
       LONG_AGO = -Float::INFINITY
-      # A worker's lanes that it has not begun, with their records, and when it got them.
+      # Lanes that a worker has not begun, with their records, and when the worker got the lanes.
       Chunk = Struct.new(:assignment, :lanes, :since)
 
-      # @param clock [#call] monotonic seconds
+      # @param clock [#call] returns monotonic seconds
       def initialize(workers, clock)
         @workers = workers
         @clock = clock
@@ -25,25 +25,25 @@ module Godwit
         @since = @asked = LONG_AGO
       end
 
-      # @return [Assignment, nil] whose record runs alone, or is not committed yet
+      # @return [Assignment, nil] whose record runs alone, or ran alone and is not committed yet
       attr_reader :alone
 
-      # @return [Chunk] that a new worker uses until its end
+      # @return [Chunk] a new one, which a worker uses until its thread ends
       def chunk = Chunk.new(nil, []).tap { |one| @chunks += [one] }
 
       def delete(chunk) = @chunks = @chunks.reject { |one| one.equal?(chunk) }
 
-      # Lets others run, since the record that ran alone is committed.
+      # Lets other records run, since the record that ran alone is committed.
       def finish = @alone = nil
 
       # @return [Boolean] whether a worker has lanes that it has not begun
       def untouched? = @chunks.any? { |chunk| chunk.lanes.any? }
 
-      # Gives lanes to a worker: of the assignments in turn; else a lane that another worker has not
-      # begun, since a handler takes long there.
+      # Gives lanes to a worker: lanes of the assignments in turn, or else a lane that another
+      # worker has not begun, because a handler of that worker takes long.
       # @param chunk [Chunk] of the worker
-      # @param size [Integer] records at most
-      # @return [Assignment, nil] nil: there is nothing to do
+      # @param size [Integer] the most records
+      # @return [Assignment, nil] the lanes' assignment; nil: no lane can run now
       def assign(chunk, assignments, size)
         chunk.assignment, chunk.lanes = new_lanes(assignments, size) || untouched || [nil, []]
         chunk.since = @clock.call

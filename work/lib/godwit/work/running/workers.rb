@@ -7,8 +7,8 @@ module Godwit
     # **Threads**: any.
     # @private
     class Workers
-      CHUNK = 256 # records that a worker has at most
-      GRAIN = 0.005 # seconds that a worker should need for its records
+      CHUNK = 256 # most records that a worker gets at a time
+      GRAIN = 0.005 # seconds that a worker should need for the records that it gets at a time
 
       # @param count [Integer] of threads
       def initialize(count)
@@ -24,7 +24,7 @@ module Godwit
       attr_reader :handled
 
       # @param loop [Loop] of the coordinator
-      # @yield after each chunk, in the worker
+      # @yield after each chunk, in the worker's thread
       def start(coordinator, stuck, loop, &after)
         @coordinator = coordinator
         @stuck = stuck
@@ -35,17 +35,17 @@ module Godwit
 
       def started? = !@threads.nil?
 
-      # @return [Thread, nil] one that has not ended
+      # @return [Thread, nil] a worker that has not ended
       def alive = @threads&.find(&:alive?)
 
       # Lets no worker begin another chunk.
       def stop = @ending = true
 
-      # Lets no worker begin another chunk; the workers go on waiting.
+      # Lets no worker begin another chunk. The workers wait until the runner stops.
       def quiet = @quiet = true
       def kill = @threads&.each(&:kill)
 
-      # @param lanes [Integer] that wait for a worker
+      # @param lanes [Integer] the number of lanes that wait for a worker
       def wake(lanes = @count)
         return if lanes.zero?
         idle = @lock.synchronize do
@@ -58,10 +58,10 @@ module Godwit
       # @return [Boolean] whether a worker has lanes that it has not begun
       def untouched? = @turns.untouched?
 
-      # @return [Assignment, nil] whose record ran alone, and has ended
+      # @return [Assignment, nil] the assignment whose record ran alone and has ended
       def ran_alone = @turns.alone&.then { |one| one if one.idle? }
 
-      # Lets others run, since the record that ran alone is committed.
+      # Lets other records run, since the record that ran alone is committed.
       def finish_alone
         @lock.synchronize { @turns.finish }
         wake
@@ -83,7 +83,7 @@ module Godwit
             @after.call
           end
         ensure
-          # A handler has ended its thread, or the process ends.
+          # A handler has ended this thread, or the runner stops.
           @lock.synchronize { @turns.delete(chunk) }
           chunk.lanes.each { |lane, messages| chunk.assignment.give_back(lane, messages) }
           ended = Thread.current
@@ -91,7 +91,7 @@ module Godwit
         end
       end
 
-      # @return [Array(Integer, Float)] records, and the seconds that they took
+      # @return [Array(Integer, Float)] the number of records, and the seconds that they took
       def run(chunk, handler, watched)
         assignment = handler.assignment
         alone = assignment.equal?(@turns.alone)
@@ -111,14 +111,14 @@ module Godwit
         [records, seconds]
       end
 
-      # @return [Integer] records that take a few milliseconds: other workers may wait for them
+      # @return [Integer] the number of records that should take about GRAIN seconds
       def next_size(size, records, seconds)
         return [size * 2, CHUNK].min if seconds < GRAIN / 2
         (GRAIN * records / seconds).clamp(1, CHUNK).to_i
       end
 
-      # @param chunk [Turns::Chunk] gets what the worker runs next
-      # @return [Assignment, nil] nil: the end
+      # @param chunk [Turns::Chunk] gets the lanes that the worker runs next
+      # @return [Assignment, nil] nil: the runner stops
       def next_work(chunk, size)
         @lock.synchronize do
           until @ending
@@ -131,8 +131,8 @@ module Godwit
         end
       end
 
-      # Starts a worker instead of one whose handler has ended its thread.
-      # @param thread [Thread] which may live for a moment
+      # Starts a worker in place of a worker whose handler has ended its thread.
+      # @param thread [Thread] the ended worker's, which may be alive for a moment
       def replace(thread)
         @coordinator.settle
         @threads.delete(thread)
