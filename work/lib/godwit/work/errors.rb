@@ -2,19 +2,19 @@
 
 module Godwit
   module Work
-    # What all errors of consumers and logs have in common. `rescue Godwit::Work::Error` takes them
-    # all, as `rescue Godwit::Error` does.
+    # The module that all errors of consumers and logs include. `rescue Godwit::Work::Error` and
+    # `rescue Godwit::Error` both rescue all these errors.
     module Error
       include Godwit::Error
 
-      # @return [Boolean] whether the file or the program must be mended before any call succeeds
+      # @return [Boolean] whether no call can succeed until the file or the program is repaired
       def fatal? = self.class::FATAL
 
       # @private
       FATAL = false
     end
 
-    # Makes the error classes. Each has a message that names the fix.
+    # Makes the error classes of consumers and logs.
     # @private
     module Errors
       module_function
@@ -38,31 +38,31 @@ module Godwit
     AccessError = Errors.define(fatal: true)
     # The file is no SQLite database, is damaged, or has a schema of another version.
     CorruptError = Errors.define(fatal: true)
-    # The disk is full. Nothing of the call was written.
+    # The disk is full. The call has written nothing.
     FullError = Errors.define(retriable: true)
-    # Another process held the database for too long. Nothing of the call was written.
+    # Another process locked the database for too long. The call has written nothing.
     LockedError = Errors.define(retriable: true)
     # The engine was closed.
     ClosedError = Errors.define(IOError)
-    # Any other failure of the database. Nothing of the call was written.
+    # Any other failure of the database. The call has written nothing.
     DatabaseError = Errors.define
     BrokerError = Errors.define
     LostError = Errors.define
 
-    # Any other error of Kafka's brokers, or none of them answers. The records of a call that
-    # produces may have been written.
+    # Any other error of Kafka's brokers, or no broker answers. The brokers may have written the
+    # records of a `produce` that raises this error.
     class BrokerError
       # @return [Integer, nil] librdkafka's number of the error
       attr_reader :code
-      # @return [String, nil] librdkafka's name of it, such as "NOT_ENOUGH_REPLICAS"
+      # @return [String, nil] librdkafka's name of the error, such as "NOT_ENOUGH_REPLICAS"
       attr_reader :name
 
-      # @param message [String, nil]
-      # @param code [Integer, nil]
-      # @param name [String, nil]
-      # @param retriable [Boolean]
-      # @param fatal [Boolean]
-      # @param rest [Hash] as for other errors
+      # @param message [String, nil] the whole message
+      # @param code [Integer, nil] see {#code}
+      # @param name [String, nil] see {#name}
+      # @param retriable [Boolean] see {#retriable?}
+      # @param fatal [Boolean] see {#fatal?}
+      # @param rest [Hash] keywords that all errors of Godwit have, such as `operation:`
       def initialize(message = nil, code: nil, name: nil, retriable: false, fatal: false, **rest)
         super(message, **rest)
         @code = code
@@ -71,13 +71,13 @@ module Godwit
         @fatal = fatal
       end
 
-      # @return [Boolean] librdkafka's: whether the same call may succeed later
+      # @return [Boolean] whether librdkafka says that the same call may succeed later
       def retriable? = @retriable
-      # @return [Boolean] librdkafka's: whether the producer or the program must be replaced
+      # @return [Boolean] whether librdkafka says that the producer or the program must be replaced
       def fatal? = @fatal
     end
 
-    # The member no longer owns the partition. Nothing of the call was written.
+    # The member no longer owns the partition. The call has written nothing.
     class LostError
       # @private
       # @return [LostError]

@@ -4,22 +4,22 @@ require "godwit/printable"
 
 module Godwit
   module Work
-    # What happened in this process, for the listeners of {Work.on}.
+    # Passes the events of this process to the listeners of {Work.on}.
     class Events
-      # The names of events, which `on` takes.
+      # The names of events, which `on` accepts.
       NAMES = %i[failed dead moved lost skipped stuck silent evicted retention_held error].freeze
 
-      # An event.
+      # An event that a listener receives.
       #
       # @!attribute name
-      #   @return [Symbol]
+      #   @return [Symbol] one of {NAMES}
       # @!attribute values
       #   @return [Hash{Symbol => Object}] such as `message:`, `error:`, `attempts:`
       Event = Struct.new(:name, :values) do
-        # @return [Hash{Symbol => Object}]
+        # @return [Hash{Symbol => Object}] the name and the values
         def to_h = {name: name, **values}
-        # @param key [Symbol]
-        # @return [Object, nil] a value
+        # @param key [Symbol] a key of `values`, such as `:message`
+        # @return [Object, nil] the value of this key
         def [](key) = values[key]
       end
 
@@ -31,10 +31,10 @@ module Godwit
         @warned = {}
       end
 
-      # @param names [Array<Symbol>] of {NAMES}; none: all
+      # @param names [Array<Symbol>] some of {NAMES}; empty: all events
       # @yieldparam event [Event]
       # @return [nil]
-      # @raise [ArgumentValueError]
+      # @raise [ArgumentValueError] for an unknown name, or without a block
       def on(*names, &listener)
         wrong = names - NAMES
         if wrong.any? || listener.nil?
@@ -50,8 +50,8 @@ module Godwit
       # @return [Boolean] whether there is a listener of this event
       def listener?(name) = @listeners.key?(name)
 
-      # Calls the listeners of an event. A listener that raises, or exits, changes nothing. An
-      # `error` without a listener is a warning.
+      # Calls the listeners of an event. If a listener raises or exits, the error is printed and the
+      # next listener is called. An `error` event without a listener becomes a warning.
       # @private
       def emit(name, **values)
         return warn_of(values[:error]) if name == :error && !listener?(name)
@@ -65,8 +65,8 @@ module Godwit
 
       private
 
-      # Warns of an error, but not of each one: a full disk would fail each commit, ten times a
-      # second.
+      # Prints an error, but the same text only once in REPEAT seconds: when the disk is full, ten
+      # commits a second fail.
       def warn_of(error)
         now = Timeout.now
         recent = @warned.select { |_, at| at > now - REPEAT }

@@ -5,16 +5,16 @@ module Godwit
     # Where a record was written. Frozen.
     #
     # @!attribute partition
-    #   @return [Integer]
+    #   @return [Integer] number of the partition
     # @!attribute offset
     #   @return [Integer] position in the partition
     # @!attribute timestamp
-    #   @return [Time]
+    #   @return [Time] when the record was written
     Receipt = Struct.new(:partition, :offset, :timestamp)
 
     # A record that was read.
     #
-    # **Threads**: any thread may read it. The value is decoded at each call.
+    # **Threads**: any thread may read a message. Each call of `value` decodes the bytes again.
     class Message
       # @private
       def initialize(source, index)
@@ -22,10 +22,10 @@ module Godwit
         @index = index
       end
 
-      # @return [Integer] 1 at first, one more at each retry
+      # @return [Integer] number of the handler's attempt: 1 at first, one more at each retry
       def attempt = @attempt || 1
       # @private
-      # @return [Source]
+      # @return [Source] the block that contains this message
       attr_reader :source
 
       # @private
@@ -44,47 +44,47 @@ module Godwit
 
       # @return [String, nil] the bytes of the value; nil: a tombstone
       def raw = @source.block.values[@index]
-      # @return [String, nil] binary
+      # @return [String, nil] the bytes of the key; nil: the record has no key
       def key = @source.block.keys&.[](@index)
       # @return [Array<Array(String, String)>] pairs of name and value, in order; a name may repeat,
       #   and a value may be nil
       def headers = @source.block.headers(@index)
-      # @return [String]
+      # @return [String] name of the topic
       def topic = @source.topic.name
-      # @return [Integer]
+      # @return [Integer] number of the partition
       def partition = @source.partition
       # @return [Integer] position in the partition
       def offset = @source.offset + @index
 
-      # @return [Time] when it was produced
+      # @return [Time] when the record was produced
       def timestamp
         time = @source.block.time(@index)
         Time.at(time / 1000, time % 1000, :millisecond)
       end
 
-      # @return [String]
+      # @return [String] topic, partition, offset and key
       def inspect = "#<#{self.class} #{topic} #{partition}/#{offset} key=#{key.inspect}>"
     end
 
-    # A block that was read, and what its messages have in common. Its last unfinished message keeps
-    # all of its bytes in memory.
+    # A block that was read, and what its messages have in common. The bytes of a block stay in
+    # memory until its last message is finished.
     #
     # @!attribute unfinished
-    #   @return [Integer, nil] messages; a member, since instance variables of a Struct are slow
+    #   @return [Integer, nil] number of unfinished messages; an instance variable would be slower
     # @private
     Source = Struct.new(:topic, :format, :partition, :offset, :block, :unfinished) do
-      # @param count [Integer] of more messages that are finished
-      # @return [Integer] bytes of memory that are free from then on
+      # @param count [Integer] number of messages that have just finished
+      # @return [Integer] bytes of the block if none of its messages is unfinished now; else 0
       def release(count) = (self.unfinished -= count).zero? ? block.bytesize : 0
 
-      # @param from [Integer] offset of the first message
+      # @param from [Integer] least offset of a message to return
       # @return [Array<Message>]
       def messages(from)
         first = [from - offset, 0].max
         Array.new([block.count - first, 0].max) { |index| Message.new(self, first + index) }
       end
 
-      # @return [Integer] offset behind the last message
+      # @return [Integer] offset that follows the last message
       def finish = block.finish
     end
   end

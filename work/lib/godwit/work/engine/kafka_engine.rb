@@ -5,7 +5,7 @@ require "godwit/fork_detector"
 
 module Godwit
   module Work
-    # The log in a Kafka cluster.
+    # A log in a Kafka cluster.
     #
     # **Fork**: a child must connect anew.
     # @private
@@ -13,9 +13,9 @@ module Godwit
       extend Forwardable
 
       LACKS = %i[transaction evict fork].freeze
-      CONNECT = 8 # seconds that the first answer may take
-      COMMIT_EVERY = 0.1 # seconds: a commit takes a request
-      QUARTER = 4 # versions in a second
+      CONNECT = 8 # most seconds that the brokers' first reply may take
+      COMMIT_EVERY = 0.1 # seconds between two commits: each one needs a request
+      QUARTER = 4 # how often `version` changes in a second
 
       def initialize(settings)
         Kafka::Native.open(Kafka::Library.find.path)
@@ -48,7 +48,7 @@ module Godwit
         one = @writer
         one.append(batches)
       rescue ClosedError
-        # The writer was replaced before it had sent anything.
+        # Another thread replaced the writer before the writer had sent anything.
         retry unless @closed || one.equal?(@writer)
         raise
       rescue AccessError, BrokerError
@@ -71,7 +71,7 @@ module Godwit
       def lacks = LACKS
       def commit_every = COMMIT_EVERY
 
-      # @return [Kafka::WakeUp] of a runner
+      # @return [Kafka::WakeUp] the wake-up of a runner
       # @raise [UnsupportedError] when the brokers have no transactions
       def listen
         @wake_ups.delete_if { |_, one| one.closed? }
@@ -137,7 +137,7 @@ module Godwit
       def close
         return if @closed || @forks != ForkDetector::COUNT[0] # the handles are the parent's
         @closed = true
-        @memberships.values.each(&:close) # a runner may leave meanwhile
+        @memberships.values.each(&:close) # a copy: a runner may leave meanwhile
         @memberships.clear
         [*@wake_ups.values.map(&:outputs), @reader, @state, @writer, @producer].uniq.each(&:close)
         nil
@@ -158,8 +158,8 @@ module Godwit
 
       def make_producer = Kafka::Producer.new(settings.producer, settings.timeout)
 
-      # Replaces a producer that had a fatal error and writes no more; its handle serves other
-      # requests.
+      # Replaces a writer that had a fatal error. The first producer stays open, since its handle
+      # serves the requests that are no writes.
       def replace(one)
         @lock.synchronize do
           next if @closed || !@writer.equal?(one) || !one.ended?
@@ -184,13 +184,13 @@ module Godwit
       end
 
       # Commits the start of a new group at once, if the group has no members.
-      # @return [Hash{Integer => Integer}] for partitions without a commit
+      # @return [Hash{Integer => Integer}] where the group begins in partitions without a commit
       def first_positions(group, topic, starts)
         wanted = Array.new(topic.partitions) do |number|
           Kafka::PartitionList::Entry.new(topic.name, number)
         end
         found = @groups.committed(group, wanted)
-        # The topic got partitions, which begin at 0.
+        # The group has committed before: a partition without a commit is new, and begins at 0.
         return {} if found.any? { |one| one.offset >= 0 }
         wanted.each { |one| one.offset = starts[one.partition] }
         begin

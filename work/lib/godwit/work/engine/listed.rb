@@ -6,19 +6,19 @@ module Godwit
     # {Groups#report} stored, whether its process lives, and the seconds since its last report.
     # @private
     Listed = Struct.new(:id, :group, :topic, :pid, :host, :report, :alive, :silent) do
-      # @return [Array(String, String)] as {Position#reader}
+      # @return [Array(String, String)] names of the group and the topic
       def reader = [group, topic]
 
-      # @return [Boolean] whether its process lives and does not report
+      # @return [Boolean] whether the member's process lives and does not report
       def silent? = alive && silent >= SilentProcesses::AFTER
 
-      # @return [Hash{Symbol => Object}] its names
+      # @return [Hash{Symbol => Object}] group, topic, member id, process id and host
       def facts = {group: group, topic: topic, member: id, process: pid, host: host}
 
-      # @return [String] its names in words
+      # @return [String] the process, the member and its group, for a message
       def name = "process #{pid}#{host && " on #{host}"}, member #{id} of group #{group},"
 
-      # @return [String] a command
+      # @return [String] the command that evicts the member
       def evict = "godwit-work evict #{id}"
 
       # @return [String] what to do about a process that does not report

@@ -6,7 +6,7 @@ module Godwit
     # advances it.
     # @private
     class MemoryEngine < SqliteEngine
-      # Milliseconds since 1970 that a test sets.
+      # A clock that advances only when a test calls `advance`.
       class Clock
         def initialize = @now = Process.clock_gettime(Process::CLOCK_REALTIME, :millisecond)
         def call = @now
@@ -19,10 +19,10 @@ module Godwit
         super(Database::MEMORY, clock: clock)
       end
 
-      # @return [#call] milliseconds since 1970
+      # @return [#call] returns milliseconds since 1970
       attr_reader :clock
 
-      # @return [Array<Integer>] ids of the members whose processes have ended: a test adds to it
+      # @return [Array<Integer>] ids of the members whose processes have ended: a test adds ids
       def dead = @processes.dead
 
       private

@@ -5,7 +5,7 @@ module Godwit
     # Wakes a runner of this process: a {WakeUp} with a pipe instead of a FIFO.
     # @private
     class PipeWakeUp < WakeUp
-      # @param path [String] a name
+      # @param path [String] a name instead of the path of a FIFO
       def initialize(path = "")
         @path = path
         @io, @writer = IO.pipe
@@ -15,7 +15,7 @@ module Godwit
       # @return [IO] librdkafka's threads write to it, too
       attr_reader :writer
 
-      # @param partitions [Array<Integer>] ids
+      # @param partitions [Array<Integer>] ids of the partitions that have new records
       def wake(partitions)
         @writer.write_nonblock(WakeUp.text(partitions), exception: false)
       rescue IOError # the runner has closed the pipe

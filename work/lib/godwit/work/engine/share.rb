@@ -2,8 +2,8 @@
 
 module Godwit
   module Work
-    # A member's part of the partitions: new claims, those to give up, the generations of those that
-    # it had before and still has, and those that an operator has paused.
+    # A member's share of the partitions: Positions that it has just claimed, partitions to release,
+    # the generation of each partition that it had before, and partitions that are paused.
     # @private
     Share = Struct.new(:claims, :surplus, :kept, :paused)
   end

@@ -5,17 +5,17 @@ require "godwit/fork_detector"
 
 module Godwit
   module Work
-    # The log in one SQLite file, which many processes share. A forked child opens its own file.
+    # A log in one SQLite file, which many processes share. A forked child opens the file anew.
     # @private
     class SqliteEngine
       extend Forwardable
 
       LACKS = %i[copy].freeze
 
-      # The objects of one process for the log.
+      # The objects with which one process uses the log. A forked child makes its own.
       Opened = Struct.new(:file, :processes, :topics, :records, :groups, :operations, :retention)
 
-      # @param path [String] of the file, which it creates
+      # @param path [String] of the file; a missing file is created
       # @param durability [Symbol] see {SqliteFile}
       # @param clock [#call] milliseconds since 1970
       def initialize(path, durability: :process, clock: nil)
@@ -27,7 +27,7 @@ module Godwit
         @opened = open
       end
 
-      # The primitives of the Contract.
+      # The methods of {Contract}.
       def_delegators "opened.records", :append, :read, :fetch, :bounds, :version
       def_delegators "opened.processes", :listen
       def_delegators "opened.groups", :join, :rebalance, :commit, :release, :note, :report, :leave,
@@ -45,7 +45,7 @@ module Godwit
       # @return [Integer] milliseconds since 1970
       def now = @clock.call
 
-      # @return [SqliteFile] of this process
+      # @return [SqliteFile] this process's connections
       def file = opened.file
 
       def closed? = @opened.file.closed?

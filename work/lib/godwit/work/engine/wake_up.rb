@@ -9,15 +9,15 @@ module Godwit
   module Work
     # The FIFO of a consumer process. A writer wakes the process with bytes, and sees at once
     # whether the process lives: a dead process's FIFO has no reader. The FIFO's access time is the
-    # last report of the process, by the monotonic clock, which all processes share.
+    # time of the process's last report, by the monotonic clock, which all processes share.
     # @private
     class WakeUp
       ENDED = [Errno::ENXIO, Errno::EPIPE].freeze
-      MOST = 65_536 # bytes that a FIFO holds
+      MOST = 65_536 # capacity of a FIFO in bytes
       ATOMIC = 4_096 # bytes that a FIFO accepts completely, or not at all
-      ALL = 0 # stands for all ids of partitions
-      REPORT = 1 # seconds between two reports
-      # A read of the FIFO must not set its access time.
+      ALL = 0 # instead of an id: all partitions may have new records
+      REPORT = 1 # seconds between two reports of a process
+      # NOATIME: a read must not set the FIFO's access time, which is the time of the last report.
       OPEN = File::RDWR | File::NONBLOCK | (File.const_defined?(:NOATIME) ? File::NOATIME : 0)
 
       # The FIFOs that a writer keeps open.
@@ -33,11 +33,11 @@ module Godwit
           gone.each_value(&:close)
         end
 
-        # @return [Boolean] whether no process is to wake
+        # @return [Boolean] whether there is no process to wake
         def empty? = @fifos.empty?
 
         # Writes to all FIFOs.
-        # @param partitions [Array<Integer>] ids of those that have new records; none: check all
+        # @param partitions [Array<Integer>] ids of partitions with new records; empty: check all
         def wake(partitions)
           text = WakeUp.text(partitions)
           @fifos.each_value do |fifo|
@@ -50,14 +50,14 @@ module Godwit
       end
 
       class << self
-        # @return [String] for a FIFO
+        # @return [String] the bytes that a writer writes to a FIFO
         def text(partitions)
           text = partitions.pack("V*")
           text.bytesize.between?(1, ATOMIC) ? text : [ALL].pack("V")
         end
 
         # @param path [String] of a FIFO
-        # @return [File, nil] nil: its process has ended
+        # @return [File, nil] nil: the process has ended, or this user may not write to its FIFO
         def open(path)
           File.open(path, File::WRONLY | File::NONBLOCK)
         rescue SystemCallError # such as a FIFO of another user
@@ -65,26 +65,26 @@ module Godwit
         end
 
         # @param path [String] of a FIFO
-        # @return [Boolean] whether its process lives
+        # @return [Boolean] whether the FIFO's process lives
         def alive?(path)
           File.open(path, File::WRONLY | File::NONBLOCK).close
           true
         rescue *ENDED
           false
         rescue Errno::ENOENT
-          !File.directory?(File.dirname(path)) # without the folder the process may live
+          !File.directory?(File.dirname(path)) # if the folder is gone, the process may live
         rescue SystemCallError
           true
         end
       end
 
-      # @return [Integer, nil] the process
+      # @return [Integer, nil] the process id in a FIFO's name
       def self.pid(path) = File.basename(path)[/\A\d+(?=-)/]&.to_i
 
-      # @return [String, nil] its host, which may be a container
+      # @return [String, nil] the process's host, which may be a container
       def self.host(path) = File.basename(path)[/\A\d+-\h+-(.+)/, 1]
 
-      # @return [Float] seconds since the process has reported; 0: nothing is known
+      # @return [Float] seconds since the process's last report; 0: the FIFO cannot be read
       def self.silent(path)
         [Timeout.now - File.stat(path).atime.to_f, 0.0].max
       rescue SystemCallError
@@ -103,7 +103,7 @@ module Godwit
         FileUtils.mkdir_p(folder)
         @path = File.join(folder, name)
         File.mkfifo(@path, 0o600)
-        # The process's own writing end keeps the FIFO from ending when a writer closes.
+        # RDWR: this process is a writer, too, so it reads no end of file when other writers close.
         @io = File.open(@path, OPEN)
         report
         # A forked child must close the FIFO: a dead parent would seem to live.
@@ -114,16 +114,16 @@ module Godwit
         raise AccessError, "#{folder}: #{error.message}: let this user make FIFOs in this folder"
       end
 
-      # @return [String] the path
+      # @return [String] path of the FIFO
       attr_reader :path
       # @return [IO] readable when the process was woken
       attr_reader :io
 
-      # @return [Boolean] whether something has deleted it
+      # @return [Boolean] whether the FIFO was deleted
       def lost? = !File.exist?(@path)
 
-      # Reports that this process works, once a second at most. A transaction would wake the other
-      # processes.
+      # Reports that this process works, once a second at most. A report in the database would make
+      # the other processes check for records.
       def report
         now = Timeout.now
         return if @reported && now < @reported + REPORT
@@ -133,15 +133,15 @@ module Godwit
         nil
       end
 
-      # Ends the waits of the runner's calls of the engine, when the runner's time for its end is
-      # over.
+      # Called when the time in which a runner must end is over: ends the waits of its engine calls.
+      # The calls of an SQLite engine have no such waits.
       def abandon = nil
 
       # Drains the FIFO.
       # @return [Array<Integer>, nil] ids of the partitions that have new records; nil: check all
       def clear
         bytes = @io.read_nonblock(MOST, exception: false)
-        # Writers to a full FIFO have dropped ids.
+        # If the FIFO was almost full, writers may have dropped ids: check all.
         return if !bytes.is_a?(String) || bytes.bytesize > MOST - ATOMIC
         partitions = bytes.unpack("V*")
         partitions.uniq unless partitions.include?(ALL)

@@ -2,9 +2,9 @@
 
 module Godwit
   module Work
-    # Consecutive records of a partition, as bytes: the count, the lengths, then all values, all
-    # keys, all headers. A length of -1 stands for nil. A reader gets a record from the middle
-    # without decoding the others. Each engine adds what it needs.
+    # Consecutive records of a partition, as bytes: the count, the flags, the lengths, then all
+    # values, all keys, all headers. A length of -1 stands for nil. A reader can get a record from
+    # the middle without decoding the other records.
     # @private
     class Block
       KEYS = 1 # flag: the records have keys
@@ -16,20 +16,20 @@ module Godwit
       # The values, the keys or the headers of a block.
       class Column
         # @param bytes [String] of the block
-        # @param lengths [Array<Integer>]
+        # @param lengths [Array<Integer>] bytes of each entry; NONE for nil
         def initialize(bytes, lengths)
           @bytes = bytes
           @lengths = lengths
         end
 
         # @param at [Integer] index at which the bytes of the column begin
-        # @return [Integer] index behind them
+        # @return [Integer] index at which the next column begins
         def begin(at)
           @begin = at
           at + @lengths.sum + @lengths.count(NONE)
         end
 
-        # @return [String, nil] binary; nil for a length of NONE
+        # @return [String, nil] the bytes of an entry; nil for a length of NONE
         def [](index)
           @starts ||= starts
           @bytes.byteslice(@starts[index], @lengths[index])
@@ -37,8 +37,8 @@ module Godwit
 
         private
 
-        # The indexes at which the entries begin. The first use computes them: many readers need no
-        # keys.
+        # The indexes at which the entries begin. The first use computes the indexes, since many
+        # readers never read the keys.
         def starts
           at = @begin
           @lengths.map do |length|
@@ -50,10 +50,10 @@ module Godwit
       end
 
       class << self
-        # @param values [Array<String, nil>]
-        # @param keys [Array<String, nil>, nil] nil: no record has one
-        # @param headers [Array<Array, nil>, nil] pairs of each record; nil: no record has any
-        # @return [String] binary
+        # @param values [Array<String, nil>] the value of each record
+        # @param keys [Array<String, nil>, nil] nil: no record has a key
+        # @param headers [Array<Array, nil>, nil] pairs of each record; nil: no record has headers
+        # @return [String] the bytes of the block
         def encode(values, keys = nil, headers = nil)
           headers = headers&.map { |pairs| encode_headers(pairs) }
           columns = [values, keys, headers].compact
@@ -68,7 +68,7 @@ module Godwit
 
         def lengths(column) = column.map { |bytes| bytes ? bytes.bytesize : NONE }.pack("l<*")
 
-        # Joins Strings as binary ones if Ruby refuses to join their encodings.
+        # Joins Strings, as binary Strings if Ruby refuses to join their encodings.
         def joined(column)
           column.join.force_encoding(Encoding::BINARY)
         rescue EncodingError
@@ -97,23 +97,23 @@ module Godwit
         [@values, @keys, @headers].each { |column| at = column.begin(at) if column }
       end
 
-      # @return [Integer] of the first record; the others follow without a gap
+      # @return [Integer] offset of the first record; the others follow without a gap
       attr_reader :offset
-      # @return [Boolean] whether records before it were deleted that the reader has not read
+      # @return [Boolean] whether unread records before this block were deleted
       attr_accessor :behind_gap
 
       # @return [Integer] the time of a record, in milliseconds since 1970
       def time(_index) = @time
 
-      # @return [Integer] offset behind the last record
+      # @return [Integer] offset that follows the last record
       def finish = @offset + @count
 
-      # @return [Integer] records
+      # @return [Integer] number of records
       attr_reader :count
 
-      # @return [Column] of Strings or nil
+      # @return [Column] the value of each record, a String or nil
       attr_reader :values
-      # @return [Column, nil] of Strings or nil; nil: no record has a key
+      # @return [Column, nil] the key of each record, a String or nil; nil: no record has a key
       attr_reader :keys
 
       # @return [Array<Array(String, String)>] pairs of name and value; a value may be nil
@@ -139,7 +139,7 @@ module Godwit
 
       private
 
-      # @return [Array(Column, Integer)] and the index of the next lengths
+      # @return [Array(Column, Integer)] a column, and the index that follows its lengths
       def column(at)
         [Column.new(@bytes, @bytes.unpack("l<#{@count}", offset: at)), at + 4 * @count]
       end

@@ -2,11 +2,11 @@
 
 module Godwit
   module Work
-    # Makes the blocks of one produce call: one for each partition, more only for many
+    # Makes the blocks of one produce call: one for each partition, or several if the call has many
     # records or bytes.
     # @private
     class Blocks
-      # Collects the records of one block, and gives their receipts.
+      # Collects the records of one block, and makes their receipts.
       class Builder
         def initialize(partition)
           @partition = partition
@@ -22,19 +22,19 @@ module Godwit
           @values << value
         end
 
-        # @return [Integer] records
+        # @return [Integer] number of records
         def size = @values.size
 
-        # @return [Array] for the engine
+        # @return [Array] topic, partition, bytes and number of records, for the engine
         def batch(topic)
           size = @values.size
-          # Keys and headers get as many entries as values.
+          # The last records may have no key or headers: nil fills the end of these Arrays.
           [@keys, @headers].each { |column| column[size - 1] ||= nil if column }
           [topic, @partition, Block.encode(@values, @keys, @headers), size]
         end
 
-        # @param offset [Integer, Array<Integer>] of the first record, or of each
-        # @param time [Integer, Array<Integer>] of all records, or of each, in milliseconds
+        # @param offset [Integer, Array<Integer>] of the first record, or of each record
+        # @param time [Integer, Array<Integer>] of all records, or of each, in ms since 1970
         def written(offset, time)
           return @written = offset.zip(time) if offset.is_a?(Array)
           @next = offset - 1
@@ -53,7 +53,7 @@ module Godwit
 
         private
 
-        # @return [Integer] the offset of the next record, whose time is from then on @time
+        # @return [Integer] the offset of the next record; sets @time to the time of this record
         def advance
           return @next += 1 unless @written
           offset, time = @written.shift
@@ -88,11 +88,11 @@ module Godwit
         self
       end
 
-      # @return [Integer] records so far
+      # @return [Integer] number of records so far
       def size = @order.size
       def empty? = @order.empty?
 
-      # Adds bytes without encoding them.
+      # Adds a record whose value is already encoded.
       def put(bytes, key, headers)
         partition = (key && @topic.partition_of(key)) || @any
         builder = @open[partition] || begin_block(partition)
@@ -105,15 +105,15 @@ module Godwit
         @bytes = 0
       end
 
-      # @return [Array<Array>] for the engine
+      # @return [Array<Array>] {Builder#batch} of each block
       def batches = @batches ||= @all.map { |builder| builder.batch(@topic) }
 
-      # @return [Array<Receipt>] in the order of the records; without offsets until {#written}
+      # @return [Array<Receipt>] in the order of the records; {#written} adds offsets and times
       def receipts
         @receipts ||= @order.map { |builder| Receipt.new(builder.partition) }
       end
 
-      # @param results [Array<Array>] offset and time of each batch, or Arrays of them
+      # @param results [Array<Array>] offset and time of each batch, or of each of its records
       # @return [Array<Receipt>] of all records
       def written(results)
         @all.zip(results) { |builder, one| builder.written(*one) }

@@ -6,14 +6,14 @@ module Godwit
     # failed, and headers that say why.
     # @private
     module DeadLetter
-      TEXT = 8_192 # bytes of a header
+      TEXT = 8_192 # most bytes of a header's value
       FOR = "godwit-for-group"
 
       module_function
 
-      # Makes the dead letter of a record, and tells the listeners.
-      # @param assignment [Assignment] that finishes the record with it
-      # @yieldparam letters [Array<Blocks>] none when the class drops such records, or one
+      # Makes the dead letter of a record, and emits the event `dead`.
+      # @param assignment [Assignment] the assignment of the record's partition
+      # @yieldparam letters [Array<Blocks>] the letter; empty: the class has no dead-letter topic
       def bury(client, assignment, message, error:, attempts:)
         topic = assignment.klass.dead_letters
         if topic
@@ -27,7 +27,7 @@ module Godwit
 
       # The headers of a requeued record: only the group that failed handles it again.
       # @param headers [Array<Array>] of a dead letter
-      # @return [Array<Array>] of the record that returns
+      # @return [Array<Array>] headers of the requeued record
       def returned(headers)
         [*others(headers), [FOR, headers.to_h["godwit-group"]]]
       end
@@ -47,14 +47,14 @@ module Godwit
         wanted.nil? || wanted.last == group.b
       end
 
-      # An error of the application may fail to say its message.
+      # The `message` method of an application's error may itself raise.
       def message_of(error)
         error.message.to_s
       rescue => failure
         "its message raised #{failure.class}"
       end
 
-      # @return [Array<Array>] without those of another dead letter
+      # @return [Array<Array>] the headers without Work's own, whose names begin with "godwit-"
       def others(headers) = headers.reject { |name, _| name.start_with?("godwit-") }
 
       def headers(message, error:, attempts:, group:)

@@ -3,13 +3,13 @@
 module Godwit
   module Work
     # Calls of several threads share one transaction: a thread that gets the lock commits its own
-    # call and all that wait, and the other threads find theirs done.
+    # call and all waiting calls. The other threads then find that their calls have results.
     # @private
     class CommitQueue
       # What one thread wants to write, and its result or error.
       Call = Struct.new(:batches, :result, :error)
 
-      # @yieldparam batches [Array] of one or more calls
+      # @yieldparam batches [Array] the batches of one or more calls
       # @yieldreturn [Array] a result for each batch
       def initialize(&write)
         @write = write
@@ -19,7 +19,7 @@ module Godwit
       end
 
       # @return [Array] a result for each batch
-      # @raise [Error] when the transaction failed: nothing of it was written
+      # @raise [Error] when the transaction failed: none of its batches was written
       # @raise [StateError] in a trap block
       def submit(batches)
         call = Call.new(batches)

@@ -12,8 +12,8 @@ module Godwit
       FULL = "the disk is full: free some space, then try again"
       BUSY = 5_000 # milliseconds to wait for another process's transaction
       SYNCHRONOUS = {process: "NORMAL", power: "FULL"}.freeze
-      # The sqlite3 gem would close an inherited connection in a forked child with a warning;
-      # Godwit's engine opens another there.
+      # In a forked child the sqlite3 gem closes inherited connections, and warns. The engine needs
+      # no warning, since it opens a new connection in the child.
       SQLite3::ForkSafety.suppress_warnings!
 
       # The class and the fix of each error that SQLite raises.
@@ -37,7 +37,7 @@ module Godwit
         SQLite3::IOException => [DatabaseError, "reading or writing failed: look at the disk"]
       }.freeze
 
-      # @param durability [Symbol] :process or :power
+      # @param durability [Symbol] :process or :power, see {SqliteFile}
       def initialize(path, durability)
         @path = path
         @statements = {}
@@ -48,12 +48,12 @@ module Godwit
         end
       end
 
-      # @yieldreturn [Boolean] whether to go on; without a block it takes all rows
+      # @yieldreturn [Boolean] whether to read the next row; without a block, all rows are read
       # @return [Array<Array>] rows
       def rows(sql, *values, &more) = translated { run(sql, values, &more) }
 
-      # Runs a user's statement, in which each parameter needs a value. The statement is not kept: a
-      # program that writes values into the SQL makes as many statements.
+      # Runs a user's statement, in which each parameter needs a value. The statement is not cached:
+      # if a program writes values into its SQL, each call would add a statement to the cache.
       # @return [Array<Array>] rows
       def checked_rows(sql, *values)
         translated do
@@ -77,10 +77,10 @@ module Godwit
       # @return [Integer] changes when another connection writes
       def data_version = value("PRAGMA data_version")
 
-      # @return [Integer] rows that this connection has written
+      # @return [Integer] how many rows this connection has written
       def changes = @database.total_changes
 
-      # A transaction that may write from its beginning: it never fails in its middle because
+      # A transaction that gets the write lock at its beginning: so no statement in it fails because
       # another connection wrote meanwhile.
       # @return [Object] the block's value
       def transaction
@@ -95,8 +95,8 @@ module Godwit
 
       def transaction? = @database.transaction_active?
 
-      # Copies what is committed from the WAL into the file. No commit can come meanwhile: a commit
-      # beside a checkpoint may damage the file in SQLite before 3.51.3.
+      # Copies committed pages from the WAL into the file. BEGIN IMMEDIATE prevents other commits:
+      # before SQLite 3.51.3 a commit during a checkpoint may damage the file.
       # @param other [Database] another connection to this file
       def checkpoint(other)
         rows("BEGIN IMMEDIATE")
@@ -117,14 +117,14 @@ module Godwit
       def configure(synchronous)
         wal
         pragma("synchronous=#{synchronous}")
-        pragma("wal_autocheckpoint=0") # see checkpoint
+        pragma("wal_autocheckpoint=0") # `checkpoint` copies the WAL instead
         pragma("secure_delete=OFF")
         pragma("mmap_size=0")
         pragma("temp_store=MEMORY")
       end
 
-      # Turns the WAL on, and tries again: of two processes that create a file at once, SQLite lets
-      # the second one fail without a wait.
+      # Turns the WAL on. If two processes create a file at once, SQLite raises in the second one
+      # without a wait, so this method retries.
       def wal
         deadline = Timeout.now + BUSY / 1000.0
         begin
@@ -138,8 +138,8 @@ module Godwit
 
       def pragma(text) = @database.execute("PRAGMA #{text}")
 
-      # Runs a statement, and resets it at once: an unfinished one would keep the WAL from being
-      # reused.
+      # Runs a statement, and resets it at once: SQLite cannot reuse the WAL while a statement is
+      # unfinished.
       def run(sql, values, &more)
         statement = @statements[sql] ||= @database.prepare(sql)
         steps(statement, values, &more)
@@ -158,7 +158,7 @@ module Godwit
         rows
       end
 
-      # @raise [DatabaseError] for no statement, or several
+      # @raise [DatabaseError] unless the SQL is one statement, with a value for each parameter
       def check(sql, statement, values)
         if statement.closed? || statement.remainder.match?(/[^\s;]/)
           raise DatabaseError, "#{sql}: execute takes one statement: call it for each one"

@@ -3,11 +3,11 @@
 module Godwit
   module Work
     # Groups in an SQLite file: members claim and release partitions in short transactions, without
-    # a leader. Each claim has a number of its own, the generation: a commit with an older one
-    # fails.
+    # a leader. Each claim of a partition increments its generation. A commit with an older
+    # generation fails.
     # @private
     class Groups
-      SEEN_EVERY = 3_600_000 # milliseconds between two notes that a group is alive
+      SEEN_EVERY = 3_600_000 # milliseconds between two updates of a group's `seen`
       BITS = Records::OFFSET_BITS
 
       GROUP = "SELECT id FROM godwit_groups WHERE name = ?"
@@ -32,8 +32,8 @@ module Godwit
       RELEASE = "UPDATE godwit_positions SET member = NULL #{OWNED}"
       COMMIT = "UPDATE godwit_positions SET crashes = ?, watermark = ?, state = ?, noted = NULL " \
         "#{OWNED}"
-      # Counts a process that ended without a release, unless all records were finished. The count
-      # begins again at another watermark; a count that has reached Assignment::CRASHES stays.
+      # Counts a process that ended without a release, if the partition had unfinished records. At
+      # another watermark the count begins again, unless it has reached Assignment::CRASHES.
       CRASH = <<~SQL
         UPDATE godwit_positions SET member = NULL,
           crashed_at = CASE WHEN crashes >= #{Assignment::CRASHES} THEN crashed_at
@@ -57,8 +57,8 @@ module Godwit
         @clock = clock
       end
 
-      # @param path [String] of the process's FIFO
-      # @param starts [Array<Integer>] the offsets at which a new group begins
+      # @param path [String] path of the process's FIFO
+      # @param starts [Array<Integer>] for each partition, the offset at which a new group begins
       def join(group, topic, path, starts)
         fifo = File.basename(path)
         @file.transaction do |database|
@@ -76,7 +76,7 @@ module Godwit
       # have ended.
       # @param evicted [Array<Integer>] members that lose their partitions, as if they had ended
       # @return [Share, nil] nil: no connection has written since the last call
-      # @raise [LostError] when the member was taken for dead, or evicted
+      # @raise [LostError] when the member was removed: its process seemed dead, or it was evicted
       def rebalance(member, evicted = [])
         departed = @processes.departed(member)
         if departed.empty? && evicted.empty? && member.state == @file.use { |one| state(one) }
@@ -86,16 +86,16 @@ module Godwit
           [*departed.keys, *evicted].each { |id| bury(database, id) }
           [share_of(member, database), state(database)]
         end
-        member.state = state # the transaction is committed
+        member.state = state # only after the commit: else the next call would return nil
         @processes.buried(departed.values)
         share
       end
 
       # @param positions [Array<Position>] with their new watermarks and states
       # @param statements [#call, nil] gets the Database, for statements of the same transaction
-      # @yieldreturn [Array<Array>] batches, as {Records#append} takes them
-      # @return [Array<Array(Integer, Integer)>] offset and time of each output
-      # @raise [LostError] when the member no longer owns one of them: nothing was written
+      # @yieldreturn [Array<Array>] batches of outputs, as for {Records#append}
+      # @return [Array<Array(Integer, Integer)>] first offset and time of each batch
+      # @raise [LostError] when a member no longer owns its partition: nothing was written
       def commit(positions, statements = nil)
         outputs = []
         written = @file.transaction(checkpoint: true) do |database|
@@ -110,13 +110,13 @@ module Godwit
         written
       end
 
-      # Gives partitions up after their last commit, except those that the member has lost.
+      # Releases partitions after their last commit, except partitions that the member has lost.
       def release(positions)
         @file.transaction { |database| positions.each { |one| write_own(database, one, RELEASE) } }
         @processes.wake
       end
 
-      # Notes the record that runs next, in case it ends the process.
+      # Stores the offset of the record that runs next, since that record may end the process.
       def note(position, offset)
         @file.transaction do |database|
           update(database, position, "UPDATE godwit_positions SET noted = ? #{OWNED}", offset)
@@ -130,7 +130,7 @@ module Godwit
         end
       end
 
-      # Removes a member that leaves, or that an operator evicts: its partitions are free.
+      # Removes a member that leaves or is evicted: other members can then claim its partitions.
       # @param member [Integer] id
       # @return [Boolean] whether there was such a member
       def leave(member)
@@ -157,14 +157,14 @@ module Godwit
 
       private
 
-      # @return [Array<Array(String, Topic)>] groups and what they have read
+      # @return [Array<Array(String, Topic)>] name of a group, and a topic that the group reads
       def read_topics(database)
         found = database.rows(READ)
         topics = @topics.load(database)
         found.map { |group, topic| [group, topics.fetch(topic)] }
       end
 
-      # @return [Array] which changes with each write of any connection, and once in SEEN_EVERY
+      # @return [Array] changes with each write of any connection, and every SEEN_EVERY milliseconds
       def state(database) = [database.data_version, database.changes, @clock.call / SEEN_EVERY]
 
       def share_of(member, database)
@@ -197,7 +197,7 @@ module Godwit
         known = database.rows("SELECT partition FROM godwit_positions WHERE group_id = ?", group)
           .flatten
         (topic.ids - known).each do |id|
-          start = starts.fetch(topic.number(id), 0) # 0: the topic got this partition meanwhile
+          start = starts.fetch(topic.number(id), 0) # 0: a partition added meanwhile
           database.rows("INSERT INTO godwit_positions (group_id, partition, watermark) " \
             "VALUES (?, ?, ?)", group, id, start)
         end

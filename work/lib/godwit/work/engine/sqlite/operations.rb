@@ -32,7 +32,7 @@ module Godwit
       end
 
       # @param check [Boolean] whether to check for damage, which reads the whole file
-      # @return [Array(Hash{Symbol => Object}, Array<String>)] facts about the file; its damages
+      # @return [Array(Hash{Symbol => Object}, Array<String>)] facts about the file; each damage
       def storage(check)
         # The size comes from `stat`: closing a descriptor of the file would drop SQLite's locks.
         path = @file.path
@@ -41,9 +41,9 @@ module Godwit
           check ? damage : []]
       end
 
-      # @param offsets [Array<Integer, nil>, nil] of each partition, at which the group goes on:
-      #   members that have the partitions lose them; nil: it stays
-      # @param paused [Boolean, nil] whether no record of the topic runs in this group from now on
+      # @param offsets [Array<Integer, nil>, nil] for each partition, the offset at which the group
+      #   continues: the partition's owner loses it. nil: the group's offset does not change
+      # @param paused [Boolean, nil] true: the group runs no record of the topic; nil: no change
       # @raise [TopicError] when the group has never read the topic
       def set(group, topic, offsets: nil, paused: nil)
         @file.transaction do |database|
@@ -58,7 +58,7 @@ module Godwit
 
       private
 
-      # @return [Array<String>]
+      # @return [Array<String>] a text for each damage
       def damage
         found = []
         add_damage(found) do
@@ -78,7 +78,7 @@ module Godwit
         found << error.message
       end
 
-      # Reads all blocks of a partition. The count of a damaged row may be any number.
+      # Reads all blocks of a partition. A damaged row may have a count of 0 or less.
       def check_blocks(topic, partition, found)
         offset = -1
         add_damage(found) do

@@ -2,11 +2,11 @@
 
 module Godwit
   module Work
-    # The processes of a file's members, by their FIFOs. The file has only the names of the FIFOs:
-    # containers with one volume may have the file at different paths.
+    # The processes of a file's members, by their FIFOs. The file stores names of FIFOs, not paths:
+    # containers that share a volume may have the file at different paths.
     # @private
     class Processes
-      KNOWN = 0.25 # seconds for which a process uses the members that it has read
+      KNOWN = 0.25 # seconds after which a process reads the list of members again
       FIFOS = "SELECT DISTINCT place FROM godwit_members"
       MEMBERS = "SELECT id, place FROM godwit_members"
 
@@ -19,11 +19,11 @@ module Godwit
         @known_until = @departed_until = 0
       end
 
-      # @return [WakeUp] of this process
+      # @return [WakeUp] a new FIFO of this process
       def listen = WakeUp.new(@folder).tap { |one| @own += [File.basename(one.path)] }
 
       # Wakes the processes of all members.
-      # @param batches [Array<Array>] that were written; none: they check all partitions
+      # @param batches [Array<Array>] written batches; empty: the processes check all partitions
       def wake(batches = [])
         now = Timeout.now
         if now > @known_until
@@ -40,7 +40,7 @@ module Godwit
       # @return [Array<Array>] of each: the process's id and host, whether it lives, and the seconds
       #   since its last report
       def facts(members)
-        known = {} # a process has a member for each class, so names repeat
+        known = {} # a process has a member for each class: these share a FIFO
         members.map do |_, name|
           known[name] ||= path(name).then { |fifo|
             [WakeUp.pid(fifo), WakeUp.host(fifo), WakeUp.alive?(fifo), WakeUp.silent(fifo)]

@@ -10,12 +10,12 @@ module Godwit
       OFFSET_BITS = 44
       LARGEST = (1 << OFFSET_BITS) - 1 # the largest offset
 
-      # Finds the end of a partition: ?1 is its least id, ?2 its largest.
+      # Finds the id behind a partition's last record, between its least id ?1 and its largest ?2.
       LAST = "SELECT id + count FROM godwit_blocks WHERE id BETWEEN ?1 AND ?2 " \
         "ORDER BY id DESC LIMIT 1"
       APPEND = "INSERT INTO godwit_blocks (id, count, time, bytes) " \
         "VALUES (coalesce((#{LAST}), ?1), ?3, ?4, ?5)"
-      # Reads blocks from the one that holds ?3 on, which may begin before it.
+      # Reads the block that contains the id ?3, which may begin before ?3, and the later blocks.
       READ = <<~SQL
         SELECT id, time, bytes, count FROM godwit_blocks WHERE id BETWEEN coalesce((SELECT id
           FROM godwit_blocks WHERE id BETWEEN ?1 AND ?3 ORDER BY id DESC LIMIT 1), ?1) AND ?2
@@ -68,19 +68,19 @@ module Godwit
         end
       end
 
-      # @return [Array] which changes when any process has written
+      # @return [Array] numbers that change when any process has written
       def version = @file.use { |database| [database.data_version, @commits] }
 
-      # @param batches [Array<Array>] as {#append} takes them
-      # @return [Array<Array>] the same with {StoredBlock}s' bytes
+      # @param batches [Array<Array>] as for {#append}
+      # @return [Array<Array>] the same batches, each with the bytes of a {StoredBlock}
       def seal(batches)
         batches.map do |topic, partition, block, count|
           [topic, partition, StoredBlock.seal(block), count]
         end
       end
 
-      # @return [Array<Array>] offset, time, bytes and count of blocks, from the one on that holds
-      #   the offset
+      # @return [Array<Array>] offset, time, bytes and count of each block: first the block that
+      #   contains the offset, then later blocks
       def rows(topic, partition, offset, bytes)
         least, largest = range(topic, partition)
         @file.use do |database|
@@ -103,8 +103,8 @@ module Godwit
         [least, least + LARGEST]
       end
 
-      # @param batches [Array<Array>] of {#seal}
-      # @return [Array<Array(Integer, Integer)>] of each batch: its first offset, its time
+      # @param batches [Array<Array>] the result of {#seal}
+      # @return [Array<Array(Integer, Integer)>] first offset and time of each batch
       def insert(database, batches)
         @commits += 1 if batches.any?
         time = @clock.call
@@ -116,8 +116,8 @@ module Godwit
 
       private
 
-      # Writes batches. One statement alone is a transaction by itself. CommitQueue masks
-      # interrupts.
+      # Writes batches. A single INSERT needs no BEGIN, since SQLite makes it a transaction.
+      # CommitQueue masks interrupts.
       def write(batches)
         @file.check
         @file.exclusive do

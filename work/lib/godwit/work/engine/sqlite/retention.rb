@@ -2,20 +2,20 @@
 
 module Godwit
   module Work
-    # Deletes the first blocks of partitions, a few at a time: old ones, and those of topics with
-    # too many bytes. It keeps those that a group of the last 30 days has not read, and the last one
-    # of a partition, whose end is the next offset.
+    # Deletes the first blocks of partitions, a few at a time: old blocks, and blocks of topics with
+    # too many bytes. Never deletes blocks that a group seen in the last 30 days has not read, or
+    # the last block of a partition, which determines the next offset.
     # @private
     class Retention
       SEEN = 30 * 86_400_000 # milliseconds for which the unread records of a silent group stay
       SLICE = 0.01 # seconds that a transaction may take
       BLOCKS = 20 # blocks deleted between two readings of the clock, at most
-      BYTES_AT_ONCE = 1 << 20 # bytes deleted between two readings of the clock, about
+      BYTES_AT_ONCE = 1 << 20 # approximate bytes deleted between two readings of the clock
       COUNTED = 500 # blocks counted between two readings of the clock
-      ABOUT = 60_000 # milliseconds; retention ignores a smaller difference of age
+      ABOUT = 60_000 # milliseconds; blocks whose times differ by less count as equally old
 
-      # A partition: its least and largest possible id, and the id of the first record that a group
-      # has not read.
+      # A partition: its id, the least and the largest possible id of its records, and the id of the
+      # first record that a group has not read.
       Partition = Struct.new(:id, :least, :largest, :unread)
 
       # Limits the time of a transaction, from its first change on: a search of many partitions that
@@ -28,7 +28,7 @@ module Godwit
         end
       end
 
-      # Reads the first blocks; the last row is of a block that stays.
+      # Reads the first blocks. `delete` does not delete the block of the last row.
       FIRST_BLOCKS = "SELECT id, count, time, length(bytes) FROM godwit_blocks " \
         "WHERE id BETWEEN ? AND ? ORDER BY id LIMIT #{BLOCKS + 1}"
       NEXT = "SELECT id, time FROM godwit_blocks WHERE id BETWEEN ? AND ? ORDER BY id LIMIT 1"
@@ -56,7 +56,7 @@ module Godwit
 
       # Deletes old records for about 10 ms.
       # @return [Array(Boolean, Hash{String => Integer})] whether there is more to delete; by topic
-      #   the old records that it keeps, since a group has not read them
+      #   the number of old records that stay, since a group has not read them
       def retain
         slice = Slice.new
         held = {}
@@ -72,8 +72,8 @@ module Godwit
         [more, more ? {} : held.select { |_, records| records > 0 }]
       end
 
-      # @return [Hash{Array(String, String) => Integer}] by topic and group the records that are
-      #   kept, since the group has not read them
+      # @return [Hash{Array(String, String) => Integer}] by topic and group the number of old
+      #   records that stay, since the group has not read them
       def held
         @file.use do |database|
           found = Hash.new(0)
@@ -89,7 +89,7 @@ module Godwit
 
       private
 
-      # @return [Integer] records that it keeps, since a group has not read them
+      # @return [Integer] number of old records that stay, since a group has not read them
       def retain_topic(database, topic, slice)
         return 0 unless topic.retain || topic.retain_bytes
         partitions = partitions(database, topic) do |id|
@@ -102,7 +102,7 @@ module Godwit
       end
 
       # @yieldparam id [Integer] of the partition
-      # @yieldreturn [Integer, nil] the offset that a group has not read
+      # @yieldreturn [Integer, nil] the first offset that a group has not read; nil: no limit
       def partitions(database, topic)
         topic.ids.each_with_index.map do |id, number|
           least, largest = @records.range(topic, number)
@@ -112,7 +112,7 @@ module Godwit
       end
 
       # @yieldparam group [String] name
-      # @yieldparam partition [Partition] with what this group has not read
+      # @yieldparam partition [Partition] its `unread` is for this group
       def each_unread(database, topic)
         partitions(database, topic) { nil }.each do |partition|
           database.rows("SELECT name, watermark #{UNREAD}", partition.id, @clock.call - SEEN)
@@ -122,13 +122,13 @@ module Godwit
         end
       end
 
-      # @return [Numeric] the time before which records are to be deleted
+      # @return [Numeric] milliseconds since 1970: records of earlier times are to be deleted
       def before(database, topic)
         return Float::INFINITY if excess(database, topic) > 0
         topic.retain ? @clock.call - (topic.retain * 1000).round : 0
       end
 
-      # @return [Integer] bytes above the limit, by the last count
+      # @return [Integer] bytes of the topic above `retain_bytes`, as last counted
       def excess(database, topic)
         topic.retain_bytes ? database.value(BYTES, topic.ids[0]) - topic.retain_bytes : 0
       end
@@ -140,8 +140,8 @@ module Godwit
         end
       end
 
-      # Deletes some of the first blocks, for which the block is true.
-      # @return [Integer] blocks
+      # Deletes some of the first blocks, as long as the Ruby block returns true.
+      # @return [Integer] number of deleted blocks
       def delete(database, partition)
         rows = database.rows(FIRST_BLOCKS, partition.least, partition.largest)
         remaining = BYTES_AT_ONCE
@@ -156,8 +156,8 @@ module Godwit
         rows.size
       end
 
-      # @return [Integer] records before the time that a group has not read. Times grow with ids,
-      #   unless the clock was set back: then it is an estimate.
+      # @return [Integer] number of unread records that are older than `before`: an estimate if the
+      #   clock was set back, since the search expects times that grow with the ids
       def old(database, partition, before)
         first, time = database.rows(NEXT, partition.least, partition.largest).first
         return 0 if first.nil? || time >= before
@@ -180,8 +180,8 @@ module Godwit
         end
       end
 
-      # @return [Array(Partition, Integer)] the one with the oldest block, and the time until which
-      #   its blocks are about as old as those of the others
+      # @return [Array(Partition, Integer)] the partition with the oldest block, and the time until
+      #   which its blocks are deleted before those of other partitions
       def oldest(database, partitions)
         times = partitions.map do |one|
           database.rows(NEXT, one.least, one.largest)[0]&.last || 0
@@ -190,8 +190,8 @@ module Godwit
         [first.last, (second || first).first + ABOUT]
       end
 
-      # Adds the bytes of further blocks.
-      # @return [Integer] blocks
+      # Adds the bytes of blocks that were not counted yet, at most COUNTED blocks.
+      # @return [Integer] number of these blocks
       def count(database, partition)
         id, bytes, blocks =
           database.rows(COUNT, partition.id, partition.least, partition.largest)[0]

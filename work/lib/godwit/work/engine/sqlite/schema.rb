@@ -28,8 +28,8 @@ module Godwit
         "CREATE TABLE godwit_members (id INTEGER PRIMARY KEY AUTOINCREMENT, " \
           "group_id INTEGER NOT NULL, topic INTEGER NOT NULL, place TEXT NOT NULL, " \
           "report TEXT)",
-        # `crashes` are the unclean ends of a process while the watermark was `crashed_at`. `noted`
-        # is the offset of the record that runs alone because of them.
+        # `crashes`: how many processes ended without a release at the watermark `crashed_at`.
+        # `noted`: the offset of the record that runs alone because of these crashes.
         "CREATE TABLE godwit_positions (group_id INTEGER NOT NULL, partition INTEGER NOT NULL, " \
           "watermark INTEGER NOT NULL, state BLOB, member INTEGER, " \
           "generation INTEGER NOT NULL DEFAULT 0, crashes INTEGER NOT NULL DEFAULT 0, " \
@@ -41,8 +41,8 @@ module Godwit
 
       module_function
 
-      # @param path [String] of a file, which does not change
-      # @return [Boolean] whether it has the tables, or cannot be read
+      # @param path [String] of a file, which this method does not change
+      # @return [Boolean] whether the file has the tables, or cannot be read
       def in?(path)
         return false unless File.exist?(path)
         database = SQLite3::Database.new(path, readonly: true)
@@ -53,7 +53,7 @@ module Godwit
         database&.close
       end
 
-      # Creates the tables if there are none. Of two processes that start together only one does.
+      # Creates the tables if there are none. If two processes start at once, one creates them.
       # @raise [CorruptError] for tables of another version
       def prepare(database, path)
         database.transaction { create(database) } unless version(database)
@@ -64,7 +64,7 @@ module Godwit
           "#{VERSION}: #{fix}"
       end
 
-      # @return [Object, nil] nil: there are no tables
+      # @return [Object, nil] the version of the tables; nil: there are no tables
       def version(database)
         return unless database.value(META)
         database.value("SELECT value FROM godwit_meta WHERE name = 'schema'") || 0

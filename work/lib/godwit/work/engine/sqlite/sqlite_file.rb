@@ -4,13 +4,13 @@ require "godwit/fork_detector"
 
 module Godwit
   module Work
-    # The connections of one process to the file of a log: one for everything, one for checkpoints.
+    # A process's connections to the file of a log: one for reads and writes, one for checkpoints.
     # A forked child must not use its parent's connections and locks.
     # @private
     class SqliteFile
-      # Bytes that this process writes between two checkpoints, about.
+      # Approximate number of bytes that this process writes between two checkpoints.
       CHECKPOINT = 4 << 20
-      COMMIT = 8 << 10 # bytes of a commit beside its blocks: a page or two
+      COMMIT = 8 << 10 # bytes that a commit writes in addition to its blocks: a page or two
 
       # @param path [String] absolute, or Database::MEMORY
       # @param durability [Symbol] :process: records survive the end of the process; :power: an
@@ -34,7 +34,7 @@ module Godwit
 
       def closed? = @closed
 
-      # @return [Boolean] whether a parent process has opened it
+      # @return [Boolean] whether a parent process has opened the connections
       def foreign? = @forks != ForkDetector::COUNT[0] && !@closed
 
       # @return [Boolean] whether this thread uses the connection now, as in a handler's transaction
@@ -63,15 +63,15 @@ module Godwit
         end
       end
 
-      # Runs the block with the lock. The caller masks interrupts, and does not use the connection
-      # yet.
+      # Runs the block with the lock. The caller has masked interrupts and called `check`, which
+      # raises if this thread has the lock already.
       def exclusive(&block) = @lock.synchronize(&block)
 
-      # Copies the WAL into the file, which a process that writes seldom would not do otherwise.
+      # Copies the WAL into the file, even if this process has written less than CHECKPOINT bytes.
       def checkpoint_now = use { |_| checkpoint(CHECKPOINT) }
 
-      # Copies the WAL into the file now and then, after a commit. A later call repeats what fails.
-      # @param bytes [Integer] of the commit
+      # Copies the WAL into the file after CHECKPOINT bytes of commits. Errors are ignored.
+      # @param bytes [Integer] bytes of the last commit
       def checkpoint(bytes)
         return if memory? || (@written += bytes + COMMIT) < CHECKPOINT
         @checkpointer ||= connect
@@ -98,7 +98,7 @@ module Godwit
           close_connections
           yield
         ensure
-          @database = connect unless foreign? # in the parent: the fork has failed
+          @database = connect unless foreign? # in the parent, when the fork has failed
         end
       end
 

@@ -4,18 +4,18 @@ require "zlib"
 
 module Godwit
   module Work
-    # A block as an SQLite file has it: a version and a CRC-32 before its bytes.
+    # A block as an SQLite file stores it: a version and a CRC-32 before the block's bytes.
     # @private
     class StoredBlock < Block
       VERSION = 1
       HEAD = "CV" # packs the version and the CRC-32 of the bytes that follow
       BODY = 5 # index of the bytes that the CRC-32 covers
 
-      # @param bytes [String] of {Block.encode}
-      # @return [String] for the file
+      # @param bytes [String] the result of {Block.encode}
+      # @return [String] the bytes that the file stores
       def self.seal(bytes) = [VERSION, Zlib.crc32(bytes)].pack(HEAD) << bytes
 
-      # @param bytes [String] of {seal}
+      # @param bytes [String] the result of {seal}
       # @param offset [Integer] of the first record
       # @param time [Integer] in milliseconds since 1970
       # @param where [String] topic, partition and offset, for errors

@@ -15,9 +15,9 @@ module Godwit
         @processes = processes
       end
 
-      # @return [Hash{String => Topic}]
+      # @return [Hash{String => Topic}] the topics by name
       def all
-        return load(@file.database) if @file.owned? # a handler's transaction owns the file
+        return load(@file.database) if @file.owned? # inside a handler's transaction
         @file.use { |database| load(database) }
       end
 
@@ -36,7 +36,7 @@ module Godwit
         saved
       end
 
-      # @return [Hash{String => Topic}]
+      # @return [Hash{String => Topic}] the topics by name
       def load(database)
         database.rows(TOPICS).to_h do |name, format, partitioner, retain, bytes, ids|
           ids = ids.split(",").map(&:to_i).sort

@@ -3,7 +3,7 @@
 module Godwit
   module Work
     module Kafka
-      # The properties of librdkafka that Work sets: the only place that names them.
+      # The properties of librdkafka that Work sets, and whether a user may change them.
       # @private
       module Properties
         # A property that Work sets.
@@ -11,13 +11,13 @@ module Godwit
         #   @return [String, Integer, Boolean, Symbol, nil] a Symbol names a method of {Values};
         #     nil: Work leaves librdkafka's default, but a user may not change it
         # @!attribute kinds
-        #   @return [Array<Symbol>] of the handles that get it
+        #   @return [Array<Symbol>] the kinds of the handles that get the property
         # @!attribute change
-        #   @return [Boolean] whether a user's value replaces it
+        #   @return [Boolean] whether a user's value replaces `value`
         # @!attribute instead
-        #   @return [String, nil] what a user does instead of changing it
+        #   @return [String, nil] what a user does instead of changing the property
         # @!attribute reason
-        #   @return [String] a sentence
+        #   @return [String] why Work sets the property, as a sentence
         Property = Struct.new(:name, :value, :kinds, :change, :instead, :reason) do
           def changeable? = change
         end
@@ -26,15 +26,15 @@ module Godwit
         CONSUMERS = %i[consumer reader].freeze
         KINDS = [*PRODUCERS, *CONSUMERS].freeze
 
-        # Second names that librdkafka has.
+        # Other names that librdkafka accepts, and the names that Work uses.
         ALIASES = {
           "metadata.broker.list" => "bootstrap.servers", "sasl.mechanism" => "sasl.mechanisms",
           "request.required.acks" => "acks", "delivery.timeout.ms" => "message.timeout.ms",
           "queue.buffering.max.ms" => "linger.ms", "auto.commit.enable" => "enable.auto.commit"
         }.freeze
 
-        # Properties that only one type of handle knows: librdkafka warns about those of the other
-        # type. For properties in the table, `kinds` tells the types.
+        # Properties of producers alone, and of consumers alone: librdkafka warns when a handle gets
+        # a property of the other type. For a property in TABLE, `kinds` names the handles.
         ONLY_PRODUCERS = %w[
           batch.num.messages batch.size compression.codec compression.level compression.type
           enable.gapless.guarantee message.send.max.retries msg_order_cmp produce.offset.report
@@ -58,8 +58,8 @@ module Godwit
         class << self
           def [](name) = BY_NAME[ALIASES.fetch(name, name)]
 
-          # @return [Boolean] whether a handle of this kind takes the property; true for a name that
-          #   Work does not know
+          # @return [Boolean] whether a handle of this kind gets the property; true for a name that
+          #   is in none of the tables
           def for?(kind, name)
             row = self[name]
             return row.kinds.include?(kind) if row

@@ -3,7 +3,7 @@
 module Godwit
   module Work
     module Kafka
-      # A text that `inspect` and `pp` do not show. `to_s` has it, as librdkafka needs it.
+      # A text that `inspect` and `pp` do not show. `to_s` returns the text, for librdkafka.
       # @private
       class Secret < String
         SHOWN = "***"

@@ -5,31 +5,31 @@ require "digest"
 module Godwit
   module Work
     module Kafka
-      # What `connect` was given: makes the properties of librdkafka for each kind of handle.
+      # The arguments of `connect`. Makes librdkafka's properties for each kind of handle of them.
       #
-      # **Threads**: any; it is frozen.
+      # **Threads**: any; a Settings is frozen.
       # @private
       class Settings
         MECHANISMS = %w[PLAIN SCRAM-SHA-256 SCRAM-SHA-512].freeze
         TIMEOUTS = 0.001..2_000_000
         PROTOCOLS = %w[classic consumer].freeze
-        # Properties that the brokers decide in the protocol of KIP-848.
+        # The brokers decide these properties in the group protocol of KIP-848, not a client.
         CLASSIC = %w[
           partition.assignment.strategy session.timeout.ms heartbeat.interval.ms
         ].freeze
-        INSTANCE = /\A[\w.-]{1,100}\z/ # characters that Kafka allows; a topic's name is added
+        INSTANCE = /\A[\w.-]{1,100}\z/ # characters that Kafka allows; see consumer
 
         attr_reader :url
         # @return [Numeric] seconds that a call waits for the brokers
         attr_reader :timeout
 
         # @param url [String, Url]
-        # @param sasl [String, nil] the mechanism; nil: with a user, PLAIN over TLS
-        # @param timeout [Numeric] seconds
+        # @param sasl [String, nil] the mechanism; nil: PLAIN, if the URL has a user and TLS
+        # @param timeout [Numeric] seconds that a call waits for the brokers
         # @param group_protocol [Symbol, String] :classic or :consumer
         # @param instance [String, nil] names the process in its groups, also after a restart
         # @param kafka [Hash{String, Symbol => String, Integer, Boolean}] librdkafka's properties
-        # @raise [ArgumentValueError] also for what librdkafka refuses
+        # @raise [ArgumentValueError] for a wrong argument, or a property that Work sets itself
         # @raise [UnsupportedError] for :consumer with an older librdkafka
         def initialize(url, sasl: nil, timeout: 30, transactions: true, group_protocol: :classic,
           instance: nil, kafka: {})
@@ -54,25 +54,25 @@ module Godwit
         # @return [Hash{String => String}]
         def transactional(id) = properties(:transactional, id: id)
 
-        # @param partitions [Integer] of the consumer's topics
-        # @param client [String, nil] names the member
-        # @param topic [String, nil] a process has a member of the group for each of its topics
+        # @param partitions [Integer] number of partitions of the consumer's topics
+        # @param client [String, nil] the `client.id`, which names the member
+        # @param topic [String, nil] added to `instance`: a process has a member for each topic
         # @return [Hash{String => String}]
         def consumer(group, partitions, client = nil, topic = nil)
           properties(:consumer, group: group, partitions: partitions, client: client,
             instance: @instance && [@instance, topic].compact.join("."))
         end
 
-        # @return [String, nil] names a static member; nil: members are dynamic
+        # @return [String, nil] the id of a static member of this topic; nil: members are dynamic
         def static_mark(topic)
           @instance && Digest::SHA256.hexdigest("#{@instance}.#{topic}")[0, 12]
         end
 
-        # @return [Hash{String => String}] of a consumer without a group, for {Client#each}
+        # @return [Hash{String => String}] properties of a reader, which {Client#each} uses
         # @param wait [Hash] `fetch_wait:`, milliseconds that a broker waits for records
         def reader(**wait) = properties(:reader, **wait)
 
-        # Lets librdkafka check the properties of all kinds, which needs no broker.
+        # Lets librdkafka check the properties of all kinds of handles. The check needs no broker.
         # @return [Settings] self
         # @raise [ArgumentValueError] with librdkafka's reason
         # @raise [LoadError] when there is no librdkafka
@@ -83,7 +83,7 @@ module Godwit
           self
         end
 
-        # @return [String] without secrets
+        # @return [String] the class and the URL, without the secret
         def inspect = "#<#{self.class} #{url}>"
         alias_method :to_s, :inspect
 
@@ -140,8 +140,8 @@ module Godwit
             "in the URL: kafka#{"+ssl" if url.tls?}://USER:SECRET@#{url.brokers}")
         end
 
-        # The mechanism for a user without `sasl:`. PLAIN sends the secret as it is, so without TLS
-        # the caller must ask for it.
+        # The mechanism when `sasl:` is nil and the URL has a user. PLAIN does not encrypt the
+        # secret, so without TLS the caller must name PLAIN.
         def default_mechanism
           return unless url.user
           return "PLAIN" if url.tls?

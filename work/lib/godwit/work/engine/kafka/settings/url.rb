@@ -3,7 +3,7 @@
 module Godwit
   module Work
     module Kafka
-      # The brokers of a cluster, and a user: `kafka+ssl://user:secret@a:9093,b:9093`. Frozen.
+      # A URL that names brokers and a user: `kafka+ssl://user:secret@a:9093,b:9093`. Frozen.
       #
       # The user and the secret are %-encoded. No error and no `inspect` contains the secret.
       # @private
@@ -13,25 +13,25 @@ module Godwit
         NAME = /[A-Za-z0-9._-]+/
         IP6 = /\[(?=(?:[^:\]]*:){2})[0-9A-Fa-f:.]+\]/
         HOST = /\A(#{NAME}|#{IP6})(?::(\d+))?\z/
-        # A broker that an error may show: none of it can be a secret that follows a user's name.
+        # A broker in this form may appear in an error: any other text may contain a secret.
         SHOWN = /\A(?:#{NAME}|#{IP6})?(?::\d*)?\z/
-        # Other texts that an error may show.
+        # A text that is no Kafka URL may appear in an error if it has this form.
         OTHER = %r{\Asqlite:[^@]*\z|\A[^:@]*\z}n
         ALLOWED = "\"kafka://HOST:PORT,HOST:PORT\" or \"kafka+ssl://USER:SECRET@HOST:PORT\""
         EXTRA = "it has no path, query or fragment; in a user or secret / is %2F, ? %3F, # %23"
 
         class << self
-          # @return [Boolean] whether it means Kafka, well or badly
+          # @return [Boolean] whether the text begins like a Kafka URL, which may still be wrong
           def kafka?(text) = text.b.match?(/\A\s*kafka/i)
 
-          # @raise [ArgumentValueError] without the secret
+          # @raise [ArgumentValueError] for a wrong URL; the message does not contain the secret
           def parse(text)
             problem = catch(:problem) { return new(text) }
             raise Godwit::Errors.bad_value(:connect, "url", "#{ALLOWED}: #{problem}", shown(text))
           end
 
           # @param text [String] any URL, also a wrong one
-          # @return [String] without what may be a secret, for an error
+          # @return [String] the text for an error: *** replaces what may be a secret
           def shown(text)
             scheme = text.b[SCHEME] or
               return text.b.match?(OTHER) ? text : Secret::SHOWN
@@ -43,7 +43,7 @@ module Godwit
           end
         end
 
-        # @return [Array<String>] each with its port
+        # @return [Array<String>] host and port of each broker
         attr_reader :hosts
         attr_reader :user
         attr_reader :secret
@@ -64,12 +64,12 @@ module Godwit
           bad "its text is not UTF-8"
         end
 
-        # @return [String] as librdkafka takes them
+        # @return [String] the hosts with commas between them, for librdkafka
         def brokers = @hosts.join(",")
 
         def tls? = @tls
 
-        # @return [String] without the secret
+        # @return [String] the URL without the secret
         def to_s
           names = "#{user.b.gsub(/[^\w.~-]/n) { |byte| format("%%%02X", byte.ord) }}:***@" if user
           "kafka#{"+ssl" if tls?}://#{names}#{brokers}"

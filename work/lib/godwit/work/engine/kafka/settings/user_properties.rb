@@ -3,14 +3,14 @@
 module Godwit
   module Work
     module Kafka
-      # Reads the Hash of a keyword `kafka:`, of `connect` or of a topic.
+      # Reads the Hash that the keyword `kafka:` of `connect` or of `topic` gets.
       # @private
       module UserProperties
         NAME = /\A[\w.]+\z/
         RETAIN = /\Aretention\./
 
         class << self
-          # @param operation [Symbol] for errors
+          # @param operation [Symbol] the operation that errors name
           # @param properties [Hash{String, Symbol => String, Integer, Boolean}]
           # @return [Hash{String => String}] frozen; its `inspect` shows no secret
           def read(operation, properties)
@@ -21,7 +21,7 @@ module Godwit
             properties.to_h { |name, value| entry(operation, name, value) }.freeze
           end
 
-          # The settings of a topic when it is created, such as "replication.factor".
+          # The settings with which Work creates a topic, such as "replication.factor".
           # @return [Hash{String => String}] frozen
           def topic(properties)
             read(:topic, properties).each_key do |name|

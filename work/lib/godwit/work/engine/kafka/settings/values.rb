@@ -9,12 +9,12 @@ module Godwit
       class Values
         QUEUED = 64 << 10 # KiB that librdkafka queues for all partitions
         QUEUED_EACH = (1 << 10)..(16 << 10) # KiB that librdkafka queues for one partition
-        SOCKET = 10_000 # ms
-        HEARTBEAT = 1_000 # ms
+        SOCKET = 10_000 # ms that a broker's reply may take
+        HEARTBEAT = 1_000 # most ms between two heartbeats of a member
         READER = "_godwit.reader"
-        FETCH_WAIT = 10 # ms that a broker waits for records
+        FETCH_WAIT = 10 # ms that a broker waits for records before it replies
 
-        # @param timeout [Numeric] seconds
+        # @param timeout [Numeric] seconds that a call waits for the brokers
         # @param user [Hash{String => String}] the user's properties
         # @param handle [Hash{Symbol => Object}] `id:` of a transactional producer; `group:`,
         #   `partitions:`, `client:` and `instance:` of a member; `fetch_wait:` of a reader, in ms
@@ -39,7 +39,7 @@ module Godwit
         def queued_kbytes = (QUEUED / @handle.fetch(:partitions, 1)).clamp(QUEUED_EACH)
         def heartbeat = [HEARTBEAT, number("session.timeout.ms") / 3].min.clamp(1..)
 
-        # A transaction's time-out is the limit of both, and librdkafka refuses more.
+        # librdkafka refuses these two time-outs if they are longer than a transaction's time-out.
         def message_timeout = [(@timeout * 1000).ceil, transaction].compact.min
         def socket_timeout = [SOCKET, transaction].compact.min
 
@@ -47,7 +47,7 @@ module Godwit
 
         def transaction = id && number("transaction.timeout.ms")
 
-        # @return [Integer] the user's, or Work's; librdkafka refuses what is none
+        # @return [Integer] the user's value, or Work's if the user's is not a positive Integer
         def number(name)
           own = Properties[name].value
           value = Integer(@properties.fetch(name, own), exception: false)
