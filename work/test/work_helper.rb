@@ -6,17 +6,17 @@ require "godwit/work/cli"
 require "support/kafka_log"
 
 module Godwit
-  # The base of the tests in work/: Ruby children find godwit-work and sqlite3, without Bundler.
+  # The base class of the tests in work/. Ruby children find godwit-work and sqlite3 by FOLDERS.
   class WorkCase < TestCase
     FOLDERS = [
       "lib", "work/lib",
       *Gem.loaded_specs.fetch_values(*(KafkaLog::ON ? %w[sqlite3 ffi] : %w[sqlite3]))
         .flat_map(&:full_require_paths)
     ].freeze
-    # Ruby of a child, whose first argument is {#url}.
+    # Ruby of a child: connects to the log at the URL ARGV[0].
     CONNECT = "Godwit::Work.connect(ARGV[0]#{", **#{KafkaLog::SHORT}" if KafkaLog::ON})"
 
-    # Ruby of a child: runs `runner` until TERM, and prints a line when it has joined.
+    # Ruby of a child: runs `runner` until TERM. It prints "ready" when the runner has started.
     RUN = <<~RUBY
       Signal.trap(:TERM) { Thread.new { runner.stop } }
       Thread.new do
@@ -27,12 +27,12 @@ module Godwit
       runner.run
     RUBY
 
-    # The command `godwit-work`.
+    # The words that start the command `godwit-work`.
     GODWIT_WORK = [
       *RUBY, *GEMS[false], "-W", *FOLDERS.map { |folder| "-I#{folder}" }, "work/exe/godwit-work"
     ].freeze
 
-    # Closes the client of the process.
+    # Closes the process-wide client of Godwit::Work.
     def teardown
       Work.instance_variable_get(:@client)&.close
       Work.instance_variable_set(:@client, nil)
@@ -41,7 +41,7 @@ module Godwit
 
     def child_folders = FOLDERS
 
-    # The first line of a test that takes long on Kafka, and whose subject is not the engine.
+    # On Kafka, skips a slow test whose subject is not the engine, except in bin/test --full.
     def seldom_on_kafka
       skip("on Kafka in bin/test --full") if KafkaLog::ON && !TestSupport::Length.long?
     end
@@ -49,16 +49,16 @@ module Godwit
     # @return [String] URL of the log that this test shares with its children
     def url = KafkaLog::ON ? KafkaLog.url : "sqlite:#{File.join(scratch_dir, "work.db")}"
 
-    # @return [Object] the engine of that log, which is empty
+    # @return [Object] an engine on the log at {#url}; on Kafka the log is emptied first
     def shared_engine(**settings)
       return Godwit::Work.const_get(:Connection).open(url) unless KafkaLog::ON
       KafkaLog.clean
       KafkaLog.open(**settings)
     end
 
-    # Runs a command in this process, which is quick: a process takes a fifth of a second to start.
+    # Runs a `godwit-work` command in this process: a new process takes 0.2 s to start.
     # @param url [String] of the log
-    # @return [Array(Integer, String, String)] status, output, errors
+    # @return [Array(Integer, String, String)] exit status, standard output, standard error
     def told(*words, url: self.url, input: "")
       ENV["GODWIT_WORK_URL"] = url
       $stdin = StringIO.new(input)
@@ -70,21 +70,21 @@ module Godwit
       $stdin = STDIN
     end
 
-    # @return [String] the output of a command that succeeds
+    # @return [String] the standard output of a command, which must succeed
     def well(*words, **rest)
       status, output, errors = told(*words, **rest)
       assert_equal [0, ""], [status, errors], words.join(" ")
       output
     end
 
-    # @param calls [Hash{Proc => Regexp}] call => what the message of its error must match
+    # @param calls [Hash{Proc => Regexp}] call => a pattern of the message of the call's error
     def assert_refused(error, calls)
       calls.each do |call, says|
         assert_match says, assert_raises(error, says.inspect, &call).message
       end
     end
 
-    # @param runtime [Symbol] also :kafka
+    # @param runtime [Symbol] a backend, an engine of Ruby, or :kafka
     def not_on(runtime, reason)
       skip("not on #{runtime}: #{reason}") if runtime == :kafka && KafkaLog::ON
       super

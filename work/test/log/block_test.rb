@@ -2,7 +2,7 @@
 
 require "work_helper"
 
-# Block encodes and decodes records; StoredBlock adds a version and a checksum.
+# Block encodes and decodes records. StoredBlock adds a version and a checksum to a block.
 class WorkBlockTest < Godwit::WorkCase
   Block = Godwit::Work.const_get(:Block)
   Stored = Godwit::Work.const_get(:StoredBlock)

@@ -206,7 +206,7 @@ class WorkClientTest < Godwit::WorkCase
     says = /write produce\("t", \{id: 1\}, key: "42"\)/
     assert_refused(Godwit::ArgumentValueError,
       -> { produce(id: 1, key: "k") } => says, -> { produce(key: "k") } => says,
-      -> { client.encode("t", id: 1) } => says, # a handler's produce calls encode
+      -> { client.encode("t", id: 1) } => says, # `produce` of a consumer's handler calls encode
       -> { produce({id: 1}, kye: "k") } => /takes key: and headers:.*kye/)
     assert_empty messages
   end
@@ -232,7 +232,7 @@ class WorkClientTest < Godwit::WorkCase
     assert_equal %w[t], client.topics.map(&:name)
   end
 
-  # A setting of a topic => wrong values, and the error's text. The key nil is the topic's name.
+  # A setting of a topic => wrong values, and the error's text. The key nil stands for the name.
   WRONG = {
     nil => [["a b", 5, "a\xff", "ab".encode("UTF-16LE")], /name takes/],
     :partitions => [[0, "3"], /partitions: takes 1 to 10000/],
@@ -312,8 +312,8 @@ class WorkClientTest < Godwit::WorkCase
     assert_equal "live", more.pop
   end
 
-  # Reads new records until the end of the test.
-  # @return [Thread::Queue] of values
+  # Reads records of the topic "t", also later ones, until the end of the test.
+  # @return [Thread::Queue] gets the value of each record
   def follow(**options)
     Thread::Queue.new.tap do |values|
       @reader = in_thread { client.each("t", live: true, **options) { |one| values << one.value } }

@@ -2,7 +2,7 @@
 
 require_relative "engines"
 
-# The methods that each engine has: see Godwit::Work::Contract.
+# Tests of the methods that each engine has: see Godwit::Work::Contract.
 class WorkEngineTest < Godwit::WorkCase
   include Engines
 
@@ -44,7 +44,7 @@ class WorkEngineTest < Godwit::WorkCase
     grown = engine.save_topic(numbers.dup.tap { |wanted| wanted.partitions = 4 })
     assert_equal [4, numbers.ids], [grown.partitions, grown.ids.first(2)]
     engine.append([[grown, 3, block("a"), 1]])
-    late = engine.join("late", numbers, place, [0, 0]) # `numbers` has the old partitions
+    late = engine.join("late", numbers, place, [0, 0]) # `numbers` still has 2 partitions
     assert_equal [0, 1, 2, 3], claims(late, 4).map(&:partition)
     added = claims(member, 2)
     assert_equal [[2, 0], [3, 0]], added.map { |one| [one.partition, one.watermark] }

@@ -4,22 +4,22 @@ require "work_helper"
 
 # An engine for a test, on a file or on Kafka, and helpers that use the engine.
 module Engines
-  # A format that dumps and loads Integers, backwards.
+  # A format of Integers: their digits in reverse order.
   module Backwards
     def self.dump(value) = value.to_s.reverse
     def self.load(bytes) = Integer(bytes.reverse)
   end
 
-  # @return [Object] the FIFO of this process
+  # @return [Object] a WakeUp: the FIFO by which other processes wake this process
   def wake_up = @wake_up ||= own(Godwit::Work.const_get(:WakeUp).new("#{path}.members"))
 
   # @return [Object] the engine of this test
   def engine = @engine ||= own(KafkaLog::ON ? shared_engine : sqlite)
 
-  # @return [String] the path of a member's FIFO, which need not exist; on Kafka of a listener
+  # @return [String] the path for `join`: of a FIFO that does not exist; on Kafka, of a listener
   def place = KafkaLog::ON ? (@listener ||= own(engine.listen)).path : "/77-ab-host"
 
-  # Claims partitions of a member. On Kafka they come when all members of the group have agreed.
+  # Claims partitions for a member. Kafka assigns them only after a rebalance of the whole group.
   # @return [Array<Object>] positions, by partition
   def claims(member, count)
     found = []

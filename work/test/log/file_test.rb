@@ -2,7 +2,7 @@
 
 require_relative "engines"
 
-# The log in a file: several processes, forks, kills, and files that cannot be used.
+# The log in a file: several processes, forks, kills, and files that the engine rejects.
 class WorkFileTest < Godwit::WorkCase
   include Engines
 
@@ -13,7 +13,7 @@ class WorkFileTest < Godwit::WorkCase
 
   Work = Godwit::Work
   Database = Work.const_get(:Database)
-  # Ruby of a child: connects to the file that its argument names.
+  # Ruby of a child: connects to the file ARGV[0], and declares the topic "t".
   CONNECTED = <<~RUBY
     require "godwit/work"
     Godwit::Work.connect("sqlite:\#{ARGV[0]}")
@@ -25,7 +25,7 @@ class WorkFileTest < Godwit::WorkCase
 
   def assert_integrity = assert_equal([["ok"]], raw.execute("PRAGMA integrity_check"))
 
-  # @return [String] the output of a program whose argument is the file
+  # @return [String] the output of a Ruby program whose ARGV[0] is the path of the file
   def output(program)
     result = assert_child(start_child(program, [path]).finish)
     assert_empty result.stderr

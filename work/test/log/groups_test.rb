@@ -2,7 +2,7 @@
 
 require_relative "engines"
 
-# Members of groups.
+# Members of consumer groups: they share, claim, commit and lose partitions.
 class WorkGroupsTest < Godwit::WorkCase
   include Engines
 
@@ -11,7 +11,7 @@ class WorkGroupsTest < Godwit::WorkCase
   end
 
   # Claims and releases partitions until the shares of each group differ by one at most.
-  # @return [Array<Integer>] partitions of each member
+  # @return [Array<Integer>] how many partitions each member has
   def settle(members)
     counts = nil
     eventually do
@@ -24,11 +24,11 @@ class WorkGroupsTest < Godwit::WorkCase
     counts.values
   end
 
-  # Claims the partitions that the group gives the member, and releases its surplus.
-  # @return [Array<Integer>] partitions that the member has
+  # Claims the partitions of the member's share, and releases its surplus.
+  # @return [Array<Integer>] numbers of the partitions that the member has
   def follow(member)
     held = (@held ||= Hash.new { |all, id| all[id] = {} })[member.id]
-    share = engine.rebalance(member) or return held.keys # nil: no process has written
+    share = engine.rebalance(member) or return held.keys # nil: no change since the last call
     share.claims.each { |one| held[one.partition] = one }
     share.surplus.each { |number| engine.release([held.delete(number)]) }
     held.keys
@@ -38,7 +38,7 @@ class WorkGroupsTest < Godwit::WorkCase
     engine.positions(member.group, member.topic).select { |one| one.member == member.id }
   end
 
-  # @param calls [Array<Proc>] which need a partition that the member has lost
+  # @param calls [Array<Proc>] each uses a partition that the member no longer owns
   def assert_lost(*calls)
     assert_refused(Godwit::Work::LostError,
       calls.to_h { |call| [call, /no longer of this member/] })

@@ -19,7 +19,7 @@ class WorkProgressTest < Godwit::WorkCase
     assert_equal [ahead + 9, 0, 1],
       [progress.watermark, *[8, ahead + 9].map { |offset| progress.attempts(offset) }]
     assert_equal progress.dump, again(progress).dump
-    Timeout.timeout(10) { progress.finish(progress.watermark, 1 << 40) } # no loop over offsets
+    Timeout.timeout(10) { progress.finish(progress.watermark, 1 << 40) } # s: too short for a loop
     assert_equal [(1 << 40) + ahead + 9, "\0"], [progress.watermark, progress.dump]
   end
 
@@ -30,7 +30,7 @@ class WorkProgressTest < Godwit::WorkCase
     3_000.times do
       offset = progress.watermark - 20 + random.rand(200)
       if finished.include?(offset)
-        progress.finish(offset) # a second time, which changes nothing
+        progress.finish(offset) # a second finish of a record changes nothing
       elsif random.rand(3).zero?
         assert_equal attempts[offset] += 1, progress.fail(offset)
       else
@@ -51,7 +51,7 @@ class WorkProgressTest < Godwit::WorkCase
   test "the bytes never exceed the limit while no more records run than there is room for" do
     progress = Progress.new(0)
     offset = 0
-    progress.fail(0) # the watermark stays
+    progress.fail(0) # record 0 stays unfinished, so the watermark stays 0
     count = 0
     while progress.room(offset + 10_000) > 0
       (count += 1).odd? ? progress.finish(offset += 1_000) : progress.fail(offset += 1_000)

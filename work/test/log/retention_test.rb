@@ -2,7 +2,7 @@
 
 require "support/running_consumers"
 
-# Retention deletes old blocks, and no others.
+# Retention deletes old blocks, and blocks above a topic's limit of bytes.
 class WorkRetentionTest < Godwit::WorkCase
   include RunningConsumers
 
@@ -13,8 +13,8 @@ class WorkRetentionTest < Godwit::WorkCase
 
   DAY = 86_400
 
-  # Runs retention as if so many seconds had passed.
-  # @return [Hash{String => Integer}] topic => old records that retention retains
+  # Runs retention as if `later` seconds had passed.
+  # @return [Hash{String => Integer}] topic => old records that a group has not read
   def retain(later)
     time = engine.now + later * 1000
     engine.stub(:now, time) do
@@ -25,7 +25,8 @@ class WorkRetentionTest < Godwit::WorkCase
     end
   end
 
-  # Runs one slice, two seconds later. A slice ends by time: each read of the clock adds a second.
+  # Runs one slice of retention, as if two seconds had passed. A slice lasts about 10 ms, so it
+  # ends early: each read of the clock adds a second.
   def slice
     calls = 0
     engine.stub(:now, engine.now + 2_000) do
@@ -39,7 +40,7 @@ class WorkRetentionTest < Godwit::WorkCase
     texts.each { |text| engine.append([[topic, 0, block(text), 1]]) }
   end
 
-  # @return [Array<Array(Integer, Integer)>] first and last offset of the first partitions
+  # @return [Array<Array(Integer, Integer)>] first offset and end of the first `count` partitions
   def bounds(topic, count) = engine.bounds(topic).first(count)
 
   test "old blocks are deleted, the last one of a partition never" do
@@ -70,7 +71,7 @@ class WorkRetentionTest < Godwit::WorkCase
       end
     end
 
-  # @return [Array<Integer>] sizes of the blocks of a partition
+  # @return [Array<Integer>] bytes of each block of a partition
   def sizes(topic, partition = 0)
     engine.read(topic, partition, 0, 1 << 30).map(&:bytesize)
   end

@@ -14,7 +14,7 @@ class WorkTrapsTest < Godwit::WorkCase
 
   def database = engine.file.database
 
-  # @return [Object] SQLite's own connection to the test's file, which waits for no lock
+  # @return [Object] SQLite's own connection to the test's file. A locked file raises at once.
   def raw = @raw ||= SQLite3::Database.new(path)
 
   def write_elsewhere = raw.execute("INSERT INTO others VALUES (1)")
@@ -81,7 +81,7 @@ class WorkTrapsTest < Godwit::WorkCase
   test "no statement is unfinished while a program's block runs: the WAL can begin anew" do
     declare
     produce("a", "b")
-    reads = client.each("t") # an Enumerator, whose block runs in a Fiber
+    reads = client.each("t") # an Enumerator: `next` runs `each` in a Fiber
     reads.next
     client.each("t") { assert_equal 0, raw.execute("PRAGMA wal_checkpoint(TRUNCATE)")[0][0] }
     assert_equal "b", reads.next.raw

@@ -32,7 +32,7 @@ class WorkWakeUpTest < Godwit::WorkCase
     assert_equal [7, 300_000], wake.call([7], [7, 300_000])
     assert_nil wake.call([7], [])
     assert_nil wake.call((1..2_000).to_a)
-    assert_nil wake.call(*[(1..1_000).to_a] * 17) # more than the FIFO holds
+    assert_nil wake.call(*[(1..1_000).to_a] * 17) # more bytes than a FIFO stores
     assert_nil one.clear
     assert_equal [1], wake.call([1])
   end
@@ -40,7 +40,7 @@ class WorkWakeUpTest < Godwit::WorkCase
   test "a reader that is no longer a target is not woken, and its FIFO is closed" do
     one, other = wake_up, wake_up
     targets = targets(one, other)
-    assert_equal 2, descriptors(one.path) # one of the reader, one of the target
+    assert_equal 2, descriptors(one.path) # the reader's, and the target's for writes
     targets.update([other.path])
     assert_equal 1, descriptors(one.path)
     targets.wake([])
@@ -56,7 +56,7 @@ class WorkWakeUpTest < Godwit::WorkCase
     refute_path_exists closed.path
     one.io.write_nonblock("x" * 65_536)
     targets.wake([])
-    elsewhere = File.join(scratch_dir, "no", "folder") # it may live: its folder is missing
+    elsewhere = File.join(scratch_dir, "no", "folder") # counts as alive: its folder is missing
     assert_equal [true, false, false, true],
       [one.path, closed.path, missing.path, elsewhere].map { |path| WakeUp.alive?(path) }
     assert_woken(last)
@@ -78,12 +78,12 @@ class WorkWakeUpTest < Godwit::WorkCase
   def descriptors(path)
     Dir.glob("/proc/self/fd/*").count do |link|
       File.readlink(link) == path
-    rescue Errno::ENOENT # the descriptor was closed meanwhile
+    rescue Errno::ENOENT # the descriptor was closed after the glob
       false
     end
   end
 
-  # Ruby that starts another process, which inherits descriptors, and returns its id.
+  # Ruby that starts a process, which inherits descriptors, and returns the id of that process.
   OTHERS = {
     "a program that a process starts" => 'spawn("sleep 60")',
     "a child of a dead process" => <<~RUBY.chomp

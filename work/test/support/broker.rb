@@ -5,22 +5,22 @@ require "io/wait"
 require "tmpdir"
 require_relative "../../../test/support/ports"
 
-# A Kafka broker for tests, benchmarks and bin/demo: the one that KAFKA_BROKERS names, or one that
-# this process starts and stops. Without a broker, a test that needs one is skipped.
+# A Kafka broker for tests, benchmarks and bin/demo: KAFKA_BROKERS names running brokers; otherwise
+# this process starts and stops a broker. If it cannot, a test that needs a broker is skipped.
 class Broker
   Missing = defined?(Minitest) ? Minitest::Skip : Class.new(StandardError)
   ROOT = File.expand_path("../../..", __dir__)
   NONE = "no Kafka broker: set KAFKA_BROKERS"
   NOT_OWN = "no Kafka broker that a test may start: set GODWIT_KAFKA_START to start.sh's path"
-  START = 60 # seconds; start.sh itself gives up after 30
-  STOP = 15 # seconds for a clean end
+  START = 60 # seconds in which a killed broker must end
+  STOP = 15 # seconds between TERM and KILL
   QUICK_START = "-XX:TieredStopAtLevel=1" # Java starts in two thirds of the time
-  # With the protocol of KIP-848 the brokers decide these times, in ms.
+  # With the group protocol of KIP-848 the brokers decide these times (ms), and not the consumers.
   SESSIONS = {
     "min.session.timeout" => 1_000, "session.timeout" => 2_000,
     "min.heartbeat.interval" => 200, "heartbeat.interval" => 500
   }.map { |name, time| "group.consumer.#{name}.ms=#{time}" }.join("\n").freeze
-  HOLD = 9 # a pipe that the broker inherits: its end of file tells that the broker has ended
+  HOLD = 9 # descriptor of a pipe that the broker inherits: its end of file tells the broker's end
 
   class << self
     # @return [String] "HOST:PORT,…"
@@ -34,16 +34,16 @@ class Broker
       shared
     end
 
-    # @return [Boolean] whether {.brokers} has any
+    # @return [Boolean] whether {.brokers} has brokers, or can start one
     def available? = !given.nil? || startable?
 
-    # @return [Boolean] whether {.start} can work
+    # @return [Boolean] whether start.sh and Java are there, as {.start} needs
     def startable? = File.executable?(script) && !java.nil?
 
-    # @return [String, nil] addresses of brokers that others have started
+    # @return [String, nil] "HOST:PORT,…" of the brokers that KAFKA_BROKERS names
     def given = ENV["KAFKA_BROKERS"].to_s.then { |text| text unless text.empty? }
 
-    # @yieldparam broker [Broker] it ends with the block
+    # @yieldparam broker [Broker] a new broker, which ends when the block ends
     # @return [Object] the block's value
     def open(...)
       broker = start(...)
@@ -53,11 +53,11 @@ class Broker
     end
 
     # Starts one more broker, which ends at the end of the process at the latest.
-    # @param ports [Integer] consecutive free ports: the broker's, the controller's, and further
-    #   ones for its own listeners
-    # @param properties [String, #call, nil] lines of server.properties; what can be called gets
-    #   the first port
-    # @param java [String, nil] options of its Java
+    # @param ports [Integer] how many free, consecutive ports the broker needs: one for its clients,
+    #   one for the controller, and one for each further listener
+    # @param properties [String, #call, nil] lines of server.properties. An object with `call` gets
+    #   the first port and returns the lines.
+    # @param java [String, nil] options of Java
     # @return [Broker]
     # @raise [Missing] when there is no start.sh, or no Java
     def start(ports: 2, properties: nil, java: QUICK_START)
@@ -92,8 +92,8 @@ class Broker
 
   attr_reader :port, :pid, :folder
 
-  # @param port [Integer]
-  # @param properties [String, nil]
+  # @param port [Integer] of the clients' listener
+  # @param properties [String, nil] lines of server.properties
   # @param java [String, nil] options of Java
   def initialize(port, properties, java = QUICK_START)
     @port = port
@@ -102,10 +102,10 @@ class Broker
     @folder = Dir.mktmpdir("godwit-kafka")
   end
 
-  # @return [String]
+  # @return [String] "HOST:PORT"
   def brokers = "127.0.0.1:#{port}"
 
-  # @return [String] what the broker wrote
+  # @return [String] the text of the broker's log file
   def log = File.read(File.join(folder, "broker.log"))
 
   # Starts the broker. A later start uses the same port and data.
@@ -126,7 +126,7 @@ class Broker
     raise "Kafka did not start: #{File.read(output)}"
   end
 
-  # Ends the broker by TERM, and by KILL when that takes too long.
+  # Ends the broker by TERM. If the broker still runs after `patience` seconds, KILL ends it.
   # @param patience [Numeric] seconds
   def stop(patience = STOP)
     return unless @pid
@@ -176,7 +176,7 @@ class Broker
     nil # the broker has ended
   end
 
-  # No process waits for the broker's process, so it may stay a zombie.
+  # Waits until the broker has ended. It may stay a zombie: no process calls `wait` for it.
   def ended?(seconds)
     return false unless @held.wait_readable(seconds)
     Thread.pass while state("/proc/#{@pid}/stat") != "Z"

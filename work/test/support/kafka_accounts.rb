@@ -9,7 +9,7 @@ module KafkaAccounts
 
   Event = Struct.new(:pid, :name, :values)
 
-  # @return [Array<Event>] of all processes
+  # @return [Array<Event>] events of all children; if names are given, only events of these names
   def events(*names)
     all = File.readlines(file("events")).grep(/\n\z/).map do |line|
       pid, name, values = JSON.parse(line)
@@ -20,13 +20,13 @@ module KafkaAccounts
 
   def acknowledged = File.readlines(file("acknowledged"), chomp: true).map(&:to_i)
 
-  # @return [Integer] -1: the brokers do not list the group, such as while its coordinator starts
+  # @return [Integer] records; -1: the brokers do not list the group, as when its coordinator starts
   def lag
     own = client.groups.select { |one| one.group == group }
     own.empty? ? -1 : own.sum(&:lag)
   end
 
-  # Waits until all records are handled, and compares.
+  # Waits until all records are handled, then compares records, runs and outputs.
   def balance
     stop_producing
     sent = client.each(from).to_a
@@ -40,8 +40,8 @@ module KafkaAccounts
 
   private
 
-  # Kafka 4.3.1, alone and started again after kill -9, may complete a transaction without writing
-  # its end into the partitions. Then no client has exact accounts: see the limits in kafka.md.
+  # A single broker of Kafka 4.3.1 that restarts after kill -9 may not write a transaction's end
+  # into the partitions. Then readers can miss outputs or get them twice: see work/docs/kafka.md.
   # @return [nil]
   def need_transactions
     lost = /find leader endpoint for partitions Set\(.*#{Regexp.escape(to)}-0.*likely deleted/
@@ -61,7 +61,7 @@ module KafkaAccounts
     assert_empty acknowledged - ids, "acknowledged records that are lost"
   end
 
-  # Readers may get the outputs of a transaction a little later than its positions.
+  # Readers may get a transaction's outputs later than the positions that it commits, so wait.
   def assert_outputs(sent)
     wanted = sent.map { |one| one.value[:id] }
     eventually("outputs that are missing", deadline: 60) do
@@ -79,7 +79,7 @@ module KafkaAccounts
     end
   end
 
-  # Prints the state of a failed test, before its processes end. The broker runs again for that.
+  # Prints the state of a failed test before its processes end. This needs a broker that runs.
   def describe_state
     restore
     topic = client.engine.topics[from] or return

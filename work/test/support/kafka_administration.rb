@@ -2,7 +2,7 @@
 
 require "support/kafka_cleaner"
 
-# Requests to a broker that Work does not send.
+# Sends requests to a broker that godwit-work itself never sends.
 module KafkaAdministration
   KAFKA = Godwit::Work.const_get(:Kafka)
 
@@ -11,7 +11,7 @@ module KafkaAdministration
     eventually("the end of the topic") { !client.engine.topics.key?(name) }
   end
 
-  # @param offsets [Hash{Integer => Integer}] by partition: the log's new starts
+  # @param offsets [Hash{Integer => Integer}] partition => the log's new start
   def delete_records(topic, offsets)
     entries = offsets.map do |number, offset|
       KAFKA::PartitionList::Entry.new(topic, number, offset)

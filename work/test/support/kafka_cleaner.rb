@@ -2,12 +2,12 @@
 
 require "ffi"
 
-# Empties a cluster of the tests.
+# Deletes all topics and groups of the cluster that the tests use.
 class KafkaCleaner
   Kafka = Godwit::Work.const_get(:Kafka)
   LATEST = -1
 
-  # librdkafka's functions, also those that Work does not need.
+  # librdkafka's functions: those of Work, and more that only the tests need.
   Functions = Kafka::Functions.tap do |functions|
     functions.load
     {"Topic" => "topics", "Group" => "groups"}.each do |one, many|
@@ -24,7 +24,7 @@ class KafkaCleaner
       DeleteRecords: [%i[pointer pointer size_t pointer pointer], :void],
       event_DeleteRecords_result: [[:pointer], :pointer]
     }.each { |name, type| functions.attach_function(name, "rd_kafka_#{name}", *type) }
-    # The answer to DeleteRecords has no Array.
+    # Request reads an Array from each answer. The answer to DeleteRecords has none.
     functions.define_singleton_method(:DeleteRecords_result_none) { |_result, _count| nil }
   end
 
@@ -41,16 +41,16 @@ class KafkaCleaner
   def clean
     start
     delete_groups
-    until (topics = self.topics).empty? # the brokers learn of a deletion after the controller
+    until (topics = self.topics).empty? # the controller deletes a topic before the brokers do
       codes = delete("Topic", topics, :topic_result_error)
       check("topics #{topics}: #{codes}")
     end
   end
 
-  # Waits until no transaction is open: then readers see all records.
+  # Waits until no transaction is open: then a reader of committed records gets all records.
   def await_transactions
     start
-    check("open transactions") until ends(0) == ends(1) # all records, and committed records
+    check("open transactions") until ends(0) == ends(1) # 0: all records, 1: committed ones
   end
 
   # @return [nil]
@@ -65,7 +65,7 @@ class KafkaCleaner
     Thread.pass
   end
 
-  # @return [Array<Array>] the end of each partition
+  # @return [Array<Array>] topic, partition and end of each partition at the isolation level
   def ends(isolation)
     wanted = @cluster.topics.reject { |name, _| name.match?(KafkaLog::KEPT) }
       .flat_map { |name, count| (0...count).map { |number| entry(name, number) } }
@@ -82,7 +82,7 @@ class KafkaCleaner
   def entry(name, number) = Kafka::PartitionList::Entry.new(name, number, LATEST)
   def topics = @cluster.topics.keys.grep_v(KafkaLog::KEPT)
 
-  # A member that was killed departs from its group after its session.
+  # Retries, since a group with members cannot be deleted. A killed member's session must end first.
   def delete_groups
     until (groups = @groups.names).empty?
       codes = delete("Group", groups, :group_result_error)
@@ -90,7 +90,7 @@ class KafkaCleaner
     end
   end
 
-  # @return [Array<Integer>] errors
+  # @return [Array<Integer>] librdkafka's error code for each name
   def delete(kind, names, error)
     wishes = names.map { |name| Functions.__send__("Delete#{kind}_new", name) }
     @request.call(:delete, :"Delete#{kind}s", "#{kind}s".downcase,

@@ -6,16 +6,16 @@ require "support/librdkafka"
 require "support/kafka_accounts"
 
 module Godwit
-  # Consumers and producers in processes of their own, on a broker that the tests may stop: each
+  # Consumers and producers in processes of their own, on a broker that the tests may stop. Each
   # record of the topic `from` becomes an output in the topic `to`. At the end `balance` compares
-  # what was acknowledged, what ran and what was written.
+  # the acknowledged records, the runs of handlers, and the outputs.
   class KafkaFailureCase < WorkCase
     deadline 400
     Work = Godwit::Work
-    # In --full: a minute without a broker, two minutes of kills.
+    # bin/test --full: the broker is down for a minute, and kills go on for two minutes.
     LONG = TestSupport::Length.long?
     PARTITIONS = 4
-    SESSION = 6_000 # ms; on a busy machine a process may get no processor for seconds
+    SESSION = 6_000 # ms of a session: on a busy machine a process may get no processor for seconds
     PROPERTIES = {"session.timeout.ms" => SESSION}.freeze
     BROKER = <<~PROPERTIES
       broker.session.timeout.ms=6000
@@ -25,7 +25,8 @@ module Godwit
       transaction.abort.timed.out.transaction.cleanup.interval.ms=500
     PROPERTIES
     HOOKS = File.expand_path("kafka_steps.rb", __dir__)
-    # Runs a consumer until TERM. A line of the file `notes` is a run, one of `events` an event.
+    # Runs a consumer until TERM. The consumer writes a line for each run to the file `notes`, and a
+    # line for each event to the file `events`.
     CONSUMES = <<~RUBY
       require "godwit/work"
       require "json"
@@ -60,7 +61,7 @@ module Godwit
       #{Godwit::WorkCase::RUN}
       event(:ended, {})
     RUBY
-    # Writes records by `produce` and `produce_many` until TERM, and notes what is acknowledged.
+    # Writes records until TERM, and notes the ids of acknowledged records in a file.
     PRODUCES = <<~RUBY
       require "godwit/work"
       require "json"
@@ -95,7 +96,7 @@ module Godwit
       end
       threads.each(&:join)
     RUBY
-    # The broker logs the transactions whose end it leaves out: see KafkaAccounts.
+    # Makes the broker log each transaction whose end it does not write: see KafkaAccounts.
     JAVA = "#{Broker::QUICK_START} -Dorg.slf4j.simpleLogger.log.kafka.coordinator.transaction." \
       "TransactionMarkerChannelManager=info"
     # The broker of all tests of this stage, which a test may stop.
@@ -136,7 +137,7 @@ module Godwit
        acknowledged: file("acknowledged"), kafka: PROPERTIES, timeout: 20, **more}
     end
 
-    # @return [Child]
+    # @return [Child] a consumer in a new process, until the end of the test
     def consume(kafka: {}, **more)
       settings = settings(kafka: {**PROPERTIES, **kafka}, **more)
       child = start_child(CONSUMES, [JSON.generate(settings)], deadline: 380)
@@ -168,7 +169,7 @@ module Godwit
       @consumers.each { |child| assert_child child.finish }.clear
     end
 
-    # Waits until more records are handled.
+    # Waits for this number of further runs of handlers.
     def handled(more)
       before = runs.size
       eventually("#{more} more runs", deadline: 90) { runs.size >= before + more }
@@ -189,7 +190,7 @@ module Godwit
       super
     end
 
-    # Makes the broker run again, for the next test.
+    # Continues or restarts the broker.
     def restore
       broker.thaw
       broker.start unless broker.pid

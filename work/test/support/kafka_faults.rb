@@ -3,11 +3,12 @@
 # Makes calls of the engine's methods fail.
 module KafkaFaults
   KAFKA = Godwit::Work.const_get(:Kafka)
-  ARMED = {} # [class, method] => what each call of the method runs first
-  PREPARED = {} # [class, method] => the class whose method runs the block in ARMED
+  ARMED = {} # [class, method] => the block that each call of the method runs first
+  PREPARED = {} # [class, method] => the class, if its method already runs the block in ARMED
 
   class << self
-    # @yieldparam object [Object] whose method is called; the call fails if the block raises
+    # Runs the block before each call of the method. If the block raises, the call fails.
+    # @yieldparam object [Object] the receiver of the call
     # @raise [NameError] the class has no such method
     def before(klass, name, &act)
       klass.instance_method(name)
@@ -20,11 +21,11 @@ module KafkaFaults
       end)
     end
 
-    # Makes the next call of the method fail.
-    # @param code [Integer] librdkafka's
-    # @yieldparam object [Object] whose method is called
-    # @yieldreturn [Boolean] whether this call may fail
-    # @return [Thread::Queue] gets an object when it has failed
+    # Makes one call of the method fail: the next call, or the next for which the block is true.
+    # @param code [Integer] librdkafka's code of the error
+    # @yieldparam object [Object] the receiver of the call
+    # @yieldreturn [Boolean] whether this call must fail
+    # @return [Thread::Queue] gets an object when the call fails
     def once(klass, name, code, &may)
       Thread::Queue.new.tap do |failed|
         before(klass, name) do |object|

@@ -1,25 +1,26 @@
 # frozen_string_literal: true
 
-# A consumer's process loads this file. SETTINGS lists steps of transactions with outputs, and what
-# the process does at each step, one step after the other.
+# A consumer process loads this file. SETTINGS["steps"] is a list of pairs: a step of a transaction
+# with outputs, and an act such as "kill". The process does one act after the other.
 module KafkaSteps
   STEPS = SETTINGS.fetch("steps")
-  EVERY = 3 # transactions from one act to the next
+  EVERY = 3 # a process acts when it reaches the step for the third time
   FUNCTIONS = Godwit::Work.const_get(:Kafka)::Functions.tap(&:load)
   FUNCTIONS.attach_function(:test_fatal_error, "rd_kafka_test_fatal_error",
     %i[pointer int string], :int)
   SEEN = [0]
 
   class << self
-    # @param name [String]
-    # @param producer [Godwit::Work::Kafka::Producer]
+    # The process has reached a step: the third time, it acts.
+    # @param name [String] of the step
+    # @param producer [Godwit::Work::Kafka::Producer] of the transaction
     def here(name, producer)
       return unless STEPS.any? && STEPS[0][0] == name && (SEEN[0] += 1) == EVERY
       SEEN[0] = 0
       step = {at: name, what: STEPS.shift[1]}
       event(:step, step)
       act(step[:what], producer.handle.pointer)
-      event(:acted, step) # a process that is killed does not come here
+      event(:acted, step) # a killed process does not reach this line
     end
 
     private
@@ -27,13 +28,13 @@ module KafkaSteps
     def act(what, pointer)
       case what
       when "kill" then Process.kill(:KILL, Process.pid).then { sleep }
-      when "fatal" then FUNCTIONS.test_fatal_error(pointer, -144, "a test's") # _FENCED
-      when "late" then sleep 4 # the coordinator ends the transaction
+      when "fatal" then FUNCTIONS.test_fatal_error(pointer, -144, "a test's") # the code _FENCED
+      when "late" then sleep 4 # seconds: the transaction times out
       when "stop" then Process.kill(:STOP, Process.pid).then { sleep 0.01 until out? }
       end
     end
 
-    # @return [Boolean] whether librdkafka knows that the process is no longer in its group
+    # @return [Boolean] whether librdkafka reports that the group has excluded this process
     def out?
       engine = Godwit::Work.client.engine
       handles = engine.instance_variable_get(:@memberships).each_value.map do |one|

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# Work gets the librdkafka of bin/setup by this variable, since Bundler hides its gem.
+# Bundler hides the gem karafka-rdkafka of bin/setup. By this variable Work finds its library.
 ENV["GODWIT_LIBRDKAFKA"] ||=
   Dir[File.expand_path("../../../vendor/kafka/gems/karafka-rdkafka-*/ext/librdkafka.so", __dir__)]
     .max.to_s

@@ -1,16 +1,16 @@
 # frozen_string_literal: true
 
-# The expected state of a group, in plain Arrays by partition.
+# The state that a test expects of a group, in plain Arrays by partition.
 class GroupModel
   include Minitest::Assertions
 
   RETRIES = 2
-  CRASHES = 2 # after so many crashes records run one at a time
-  # A record's key, how often it fails before it is handled, and whether its handler has a
+  CRASHES = 2 # crashes after which a partition's records run one at a time
+  # A record's key, how many runs of its handler fail first, and whether the handler uses a
   # transaction.
   Plan = Struct.new(:key, :failures, :transaction)
-  # A run that is not committed yet: the claim, the record, and its output or dead letter. A run
-  # without either has failed.
+  # A run that is not committed yet: its claim, its record's offset, and the output or the dead
+  # letter. A run with neither has failed, and the record runs again.
   Change = Struct.new(:claim, :offset, :output, :dead)
 
   def initialize(partitions)
@@ -32,7 +32,7 @@ class GroupModel
   def unfinished = partitions.sum { |one| size(one) - @done[one].count(true) }
   def watermark(partition) = @done[partition].index { |done| !done } || @done[partition].size
 
-  # @return [Integer] offset of the first record of a key that the owner has not finished
+  # @return [Integer] offset of the key's first record that the partition's owner has not finished
   def first(partition, key)
     finished = @changes[partition].select { |one| one.output || one.dead }.map(&:offset)
     (watermark(partition)...size(partition)).find do |at|
@@ -40,8 +40,8 @@ class GroupModel
     end
   end
 
-  # A handler runs, without effect if the claim no longer owns the partition.
-  # @return [Plan, nil] nil: the handler fails
+  # A handler ran. The run has no effect if another claim owns the partition now.
+  # @return [Plan, nil] nil: the handler must fail
   def ran(claim, message)
     at, offset = message.partition, message.offset
     plan = @records[at][offset]
@@ -54,7 +54,7 @@ class GroupModel
     end
     plan unless fails
   rescue Minitest::Assertion => error
-    @problem ||= error # the runner would rescue an exception of the handler
+    @problem ||= error # stored for the test, since the runner rescues what a handler raises
     nil
   end
 
@@ -88,7 +88,7 @@ class GroupModel
     @crashes[at] = 0 if !alone?(at) && (watermark(at) > @crashed_at[at].to_i || @buried[at])
   end
 
-  # @return [Boolean] whether records run one at a time
+  # @return [Boolean] whether records of the partition run one at a time
   def alone?(at) = @crashes[at] >= CRASHES && !@buried[at]
 
   def apply(at, change)
@@ -100,13 +100,13 @@ class GroupModel
     @dead << change.dead if change.dead
   end
 
-  # The partition has no owner from now on.
+  # Removes the partition's owner and the uncommitted runs.
   def free(at)
     @claims[at] = nil
     @changes[at] = []
   end
 
-  # @return [Array<Integer>] partitions
+  # @return [Array<Integer>] numbers of the member's partitions
   def owned(member) = partitions.select { |at| @claims[at]&.first == member }
 
   def left(member) = owned(member).each { |at| free(at) }
@@ -130,10 +130,10 @@ class GroupModel
     @noted[at] = nil
   end
 
-  # @param position [Object] the engine's state of the partition
+  # @param position [Object] the engine's state of a partition, which must equal the model's
   def assert_same_as(position)
     at = position.partition
-    # How many records run one at a time depends on how long they take.
+    # The engine resets `crashes` after 32 to 1,000 records: their run times decide how many.
     @crashes[at] = 0 if position.crashes.zero? && @alone[at] >= 32
     progress = Godwit::Work.const_get(:Progress).new(position.watermark, position.state)
     assert_equal [watermark(at), @claims[at]&.first, @crashes[at], @noted[at], @paused],

@@ -1,14 +1,14 @@
 # frozen_string_literal: true
 
-# The runs of the topic `from` in the group `group` by consumers in other processes. These note each
-# run in `file("notes")`: process, key, partition, offset, and a number.
+# The runs of records of the topic `from` by consumers of the group `group` in other processes. Each
+# line of `file("notes")` is a run: process, key, partition, offset, and the record's id or attempt.
 module NotedRuns
   # A run of a record's handler.
   Run = Struct.new(:pid, :key, :partition, :offset, :number) do
     def place = [partition, offset]
   end
 
-  # @return [Array<Run>] the runs that the notes have between these bytes
+  # @return [Array<Run>] the runs in the notes' bytes from `from` to `to`
   def runs(from = 0, to = File.size(file("notes")))
     File.binread(file("notes"), to - from, from).to_s.lines.grep(/\n\z/).map do |line|
       pid, key, *numbers = line.split
@@ -23,11 +23,11 @@ module NotedRuns
     end
   end
 
-  # Notes which records are committed now: none of them may run again.
+  # Stores which records are committed now: none of these records may run again.
   def look = committed.tap { |found| looks << [found, File.size(file("notes"))] }
   def looks = @looks ||= []
 
-  # @return [Array<Run>] runs of records that an earlier {#look} had found committed
+  # @return [Array<Run>] wrong runs: an earlier {#look} found that their records were committed
   def again
     ends = looks.drop(1).map(&:last) << File.size(file("notes"))
     looks.zip(ends).flat_map do |(committed, from), to|

@@ -9,7 +9,7 @@ module RunningConsumers
 
   Work = Godwit::Work
 
-  # @param hooks [Hash{Symbol => Proc}] other methods of the class
+  # @param hooks [Hash{Symbol => Proc}] further methods of the consumer's class
   # @return [Class] a consumer of the topic "t" whose handler is the block
   def consumer(handler = :perform, topic: "t", partitions: 2, format: :text, group: "g",
     retries: 2, backoff: 0..0, by: :partition, **hooks, &block)
@@ -29,17 +29,17 @@ module RunningConsumers
     consumer(**options) { |message| seen << message.value }
   end
 
-  # @return [Thread::Queue]
+  # @return [Thread::Queue] values of the records that the consumer of {#noting} has handled
   def seen = @seen ||= Thread::Queue.new
 
   # @return [Array<Object>] the next values in {#seen}
   def next_seen(count) = Array.new(count) { seen.pop }
 
-  # @return [Work::Testing] with a consumer whose handler is the block
+  # @return [Work::Testing] runs, in memory, a consumer whose handler is the block
   def in_memory(...) = Work::Testing.new(@klass = consumer(...))
 
-  # @param options [Hash] of the runner
-  # @return [Work::Runner] it runs until {#stop_all}, or the end of the test
+  # @param options [Hash] options of Runner.new
+  # @return [Work::Runner] a runner that runs until {#stop_all}, or the end of the test
   def run_consumers(*classes, **options)
     runner = Work::Runner.new(classes, client: client, **options)
     (@runners ||= []) << [runner, in_thread { runner.run }]
@@ -63,7 +63,7 @@ module RunningConsumers
   def positions = engine.positions("g", engine.topics["t"])
   def watermarks = positions.map(&:watermark)
 
-  # Waits for the outputs, too: Kafka answers before the end of a transaction is in all partitions.
+  # Waits until `count` records are finished and readers get their outputs, on Kafka a little later.
   def finished(count)
     eventually { watermarks.sum == count }
     KafkaLog.await_transactions if KafkaLog::ON
@@ -72,7 +72,7 @@ module RunningConsumers
   def dead(name = "t.dead") = client.each(name).to_a
   def values(topic) = client.each(topic).map(&:value)
 
-  # @return [Array<Work::Events::Event>] each later event of these names is appended
+  # @return [Array<Work::Events::Event>] empty; each later event of these names is appended
   def events(*names)
     [].tap { |all| client.on(*names) { |event| all << event } }
   end

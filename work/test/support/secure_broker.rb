@@ -8,7 +8,7 @@ class SecureBroker
   # Listeners, in the order of their ports.
   LISTENERS = %w[PLAINTEXT CONTROLLER SSL SASL_SSL].freeze
 
-  # @return [SecureBroker] of this process
+  # @return [SecureBroker] the same broker for all tests of this process
   # @raise [Minitest::Skip] when no broker can be started
   def self.shared
     @shared ||= new(Dir.mktmpdir("godwit-certificates").tap { |folder|
@@ -16,16 +16,16 @@ class SecureBroker
     })
   end
 
-  # @return [String] the path of the broker's certificate; of a certificate that is not the broker's
+  # @return [String] ca: the path of the broker's certificate; other_ca: of an unrelated certificate
   attr_reader :ca, :other_ca
 
-  # @param folder [String] for certificates
+  # @param folder [String] the folder for the certificates
   def initialize(folder)
     @ca, @other_ca = %w[ca other].map { |name| certificate(File.join(folder, "#{name}.pem")) }
     @broker = Broker.start(ports: LISTENERS.size, properties: method(:properties))
   end
 
-  # @param listener [String]
+  # @param listener [String] a name in LISTENERS
   # @return [String] "127.0.0.1:PORT"
   def address(listener) = "127.0.0.1:#{@broker.port + LISTENERS.index(listener)}"
 
@@ -48,7 +48,7 @@ class SecureBroker
   end
 
   # Makes a key and its certificate, which is its own CA, in one file.
-  # @return [String] its path
+  # @return [String] the path of the file
   def certificate(path)
     system("openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1",
       "-nodes", "-days", "2", "-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1",
