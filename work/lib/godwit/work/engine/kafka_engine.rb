@@ -135,9 +135,9 @@ module Godwit
       def held = {}
 
       def close
-        return if @closed || @forks != ForkDetector::COUNT[0] # the handles are the parent's
+        return if @closed || @forks != ForkDetector::COUNT[0] # a forked child owns no handles
         @closed = true
-        @memberships.values.each(&:close) # a copy: a runner may leave meanwhile
+        @memberships.values.each(&:close) # `values` copies: a runner may leave meanwhile
         @memberships.clear
         [*@wake_ups.values.map(&:outputs), @reader, @state, @writer, @producer].uniq.each(&:close)
         nil
@@ -159,7 +159,7 @@ module Godwit
       def make_producer = Kafka::Producer.new(settings.producer, settings.timeout)
 
       # Replaces a writer that had a fatal error. The first producer stays open, since its handle
-      # serves the requests that are no writes.
+      # serves all other requests.
       def replace(one)
         @lock.synchronize do
           next if @closed || !@writer.equal?(one) || !one.ended?

@@ -2,7 +2,7 @@
 
 module Godwit
   module Work
-    # A group's watermark and state in a partition, and the id of the member that owns it, or nil.
+    # A group's watermark and state in a partition, and the id of the partition's owner, or nil.
     # @private
     Position = Struct.new(:group, :topic, :partition, :member, :generation, :watermark, :state,
       :crashes, :noted, :paused, :crashed_at) do

@@ -26,7 +26,7 @@ module Godwit
       class Targets
         def initialize = @fifos = {}
 
-        # @param paths [Array<String>] of all processes to wake from now on
+        # @param paths [Array<String>] FIFOs of all processes to wake from now on
         def update(paths)
           gone = @fifos.except(*paths)
           @fifos = paths.to_h { |path| [path, @fifos[path] || WakeUp.open(path)] }.compact

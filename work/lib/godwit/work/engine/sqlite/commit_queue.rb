@@ -6,7 +6,7 @@ module Godwit
     # call and all waiting calls. The other threads then find that their calls have results.
     # @private
     class CommitQueue
-      # What one thread wants to write, and its result or error.
+      # The batches of one thread's call, and their result or error.
       Call = Struct.new(:batches, :result, :error)
 
       # @yieldparam batches [Array] the batches of one or more calls

@@ -5,7 +5,7 @@ require "sqlite3"
 module Godwit
   module Work
     # A connection to an SQLite file, with the settings of a log, prepared statements, and errors
-    # that name the fix. One thread at a time uses it.
+    # that name the fix. One thread at a time uses a Database.
     # @private
     class Database
       MEMORY = ":memory:"
@@ -74,7 +74,7 @@ module Godwit
       # @return [Object, nil] the first value of the first row
       def value(sql, *values) = rows(sql, *values).first&.first
 
-      # @return [Integer] changes when another connection writes
+      # @return [Integer] a number that changes when another connection commits
       def data_version = value("PRAGMA data_version")
 
       # @return [Integer] how many rows this connection has written

@@ -74,7 +74,7 @@ module Godwit
 
       # Claims the free partitions of this member's share, also those of members whose processes
       # have ended.
-      # @param evicted [Array<Integer>] members that lose their partitions, as if they had ended
+      # @param evicted [Array<Integer>] ids of members to remove, as if their processes had ended
       # @return [Share, nil] nil: no connection has written since the last call
       # @raise [LostError] when the member was removed: its process seemed dead, or it was evicted
       def rebalance(member, evicted = [])
@@ -164,7 +164,7 @@ module Godwit
         found.map { |group, topic| [group, topics.fetch(topic)] }
       end
 
-      # @return [Array] changes with each write of any connection, and every SEEN_EVERY milliseconds
+      # @return [Array] numbers that change with each write to the file, and every SEEN_EVERY ms
       def state(database) = [database.data_version, database.changes, @clock.call / SEEN_EVERY]
 
       def share_of(member, database)
@@ -175,7 +175,7 @@ module Godwit
         database.rows("UPDATE godwit_groups SET seen = ?1 WHERE id = ?2 AND seen < ?1 - ?3",
           @clock.call, group, SEEN_EVERY)
         positions = database.rows(POSITIONS, group, member.topic.ids.first)
-        if positions.size > member.topic.partitions # the topic got partitions
+        if positions.size > member.topic.partitions # the topic has new partitions
           member.topic = @topics.load(database).fetch(member.topic.name)
         end
         share = share(positions, members_of(database, group, member.topic), member.id)

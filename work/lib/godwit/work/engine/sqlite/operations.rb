@@ -22,7 +22,7 @@ module Godwit
         @records = records
       end
 
-      # @return [Array<Listed>]
+      # @return [Array<Listed>] the members of all groups
       def members
         rows = @file.use { |database| database.rows(MEMBERS) }
         facts = @processes.facts(rows.map { |id, _, _, fifo, _| [id, fifo] })
@@ -78,7 +78,7 @@ module Godwit
         found << error.message
       end
 
-      # Reads all blocks of a partition. A damaged row may have a count of 0 or less.
+      # Reads all blocks of a partition, even if a damaged row has a count of 0 or less.
       def check_blocks(topic, partition, found)
         offset = -1
         add_damage(found) do

@@ -37,10 +37,10 @@ module Godwit
       end
 
       # @param members [Array<Array(Integer, String)>] ids and names of FIFOs
-      # @return [Array<Array>] of each: the process's id and host, whether it lives, and the seconds
-      #   since its last report
+      # @return [Array<Array>] for each member: id and host of its process, whether the process
+      #   lives, and the seconds since the process's last report
       def facts(members)
-        known = {} # a process has a member for each class: these share a FIFO
+        known = {} # the members of one process share its FIFO
         members.map do |_, name|
           known[name] ||= path(name).then { |fifo|
             [WakeUp.pid(fifo), WakeUp.host(fifo), WakeUp.alive?(fifo), WakeUp.silent(fifo)]

@@ -7,11 +7,11 @@ module Godwit
     # the last block of a partition, which determines the next offset.
     # @private
     class Retention
-      SEEN = 30 * 86_400_000 # milliseconds for which the unread records of a silent group stay
+      SEEN = 30 * 86_400_000 # milliseconds: without a member for so long, a group retains no records
       SLICE = 0.01 # seconds that a transaction may take
-      BLOCKS = 20 # blocks deleted between two readings of the clock, at most
+      BLOCKS = 20 # most blocks deleted between two readings of the clock
       BYTES_AT_ONCE = 1 << 20 # approximate bytes deleted between two readings of the clock
-      COUNTED = 500 # blocks counted between two readings of the clock
+      COUNTED = 500 # most blocks counted between two readings of the clock
       ABOUT = 60_000 # milliseconds; blocks whose times differ by less count as equally old
 
       # A partition: its id, the least and the largest possible id of its records, and the id of the
@@ -180,8 +180,8 @@ module Godwit
         end
       end
 
-      # @return [Array(Partition, Integer)] the partition with the oldest block, and the time until
-      #   which its blocks are deleted before those of other partitions
+      # @return [Array(Partition, Integer)] the partition with the oldest block, and a time in ms:
+      #   this partition's blocks up to this time are deleted before other partitions' blocks
       def oldest(database, partitions)
         times = partitions.map do |one|
           database.rows(NEXT, one.least, one.largest)[0]&.last || 0

@@ -90,7 +90,7 @@ module Godwit
         nil
       end
 
-      # Closes the connections while the block runs. A process that the block forks opens its own.
+      # Closes the connections while the block runs. A process that the block forks opens new ones.
       # @return [Object] the block's value
       def without_connections
         return yield if @closed || foreign?

@@ -26,7 +26,7 @@ module Godwit
         CONSUMERS = %i[consumer reader].freeze
         KINDS = [*PRODUCERS, *CONSUMERS].freeze
 
-        # Other names that librdkafka accepts, and the names that Work uses.
+        # Aliases that librdkafka accepts, each with the name that Work uses.
         ALIASES = {
           "metadata.broker.list" => "bootstrap.servers", "sasl.mechanism" => "sasl.mechanisms",
           "request.required.acks" => "acks", "delivery.timeout.ms" => "message.timeout.ms",

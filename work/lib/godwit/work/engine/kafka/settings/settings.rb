@@ -5,7 +5,7 @@ require "digest"
 module Godwit
   module Work
     module Kafka
-      # The arguments of `connect`. Makes librdkafka's properties for each kind of handle of them.
+      # The arguments of `connect`. Computes librdkafka's properties for each kind of handle.
       #
       # **Threads**: any; a Settings is frozen.
       # @private
@@ -13,11 +13,11 @@ module Godwit
         MECHANISMS = %w[PLAIN SCRAM-SHA-256 SCRAM-SHA-512].freeze
         TIMEOUTS = 0.001..2_000_000
         PROTOCOLS = %w[classic consumer].freeze
-        # The brokers decide these properties in the group protocol of KIP-848, not a client.
+        # In the group protocol of KIP-848 the brokers, not the client, set these properties.
         CLASSIC = %w[
           partition.assignment.strategy session.timeout.ms heartbeat.interval.ms
         ].freeze
-        INSTANCE = /\A[\w.-]{1,100}\z/ # characters that Kafka allows; see consumer
+        INSTANCE = /\A[\w.-]{1,100}\z/ # only characters that Kafka allows
 
         attr_reader :url
         # @return [Numeric] seconds that a call waits for the brokers
@@ -30,7 +30,7 @@ module Godwit
         # @param instance [String, nil] names the process in its groups, also after a restart
         # @param kafka [Hash{String, Symbol => String, Integer, Boolean}] librdkafka's properties
         # @raise [ArgumentValueError] for a wrong argument, or a property that Work sets itself
-        # @raise [UnsupportedError] for :consumer with an older librdkafka
+        # @raise [UnsupportedError] for :consumer with a librdkafka before 2.12.0
         def initialize(url, sasl: nil, timeout: 30, transactions: true, group_protocol: :classic,
           instance: nil, kafka: {})
           @url = url.is_a?(Url) ? url : Url.parse(url)
@@ -51,13 +51,13 @@ module Godwit
         def producer = properties(:producer)
 
         # @param id [String] the transactional id
-        # @return [Hash{String => String}]
+        # @return [Hash{String => String}] properties of a transactional producer
         def transactional(id) = properties(:transactional, id: id)
 
         # @param partitions [Integer] number of partitions of the consumer's topics
         # @param client [String, nil] the `client.id`, which names the member
         # @param topic [String, nil] added to `instance`: a process has a member for each topic
-        # @return [Hash{String => String}]
+        # @return [Hash{String => String}] properties of a member of a group
         def consumer(group, partitions, client = nil, topic = nil)
           properties(:consumer, group: group, partitions: partitions, client: client,
             instance: @instance && [@instance, topic].compact.join("."))

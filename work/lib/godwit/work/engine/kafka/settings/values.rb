@@ -7,8 +7,8 @@ module Godwit
       # the handle does not get.
       # @private
       class Values
-        QUEUED = 64 << 10 # KiB that librdkafka queues for all partitions
-        QUEUED_EACH = (1 << 10)..(16 << 10) # KiB that librdkafka queues for one partition
+        QUEUED = 64 << 10 # most KiB that librdkafka queues for all partitions
+        QUEUED_EACH = (1 << 10)..(16 << 10) # most KiB that librdkafka queues for one partition
         SOCKET = 10_000 # ms that a broker's reply may take
         HEARTBEAT = 1_000 # most ms between two heartbeats of a member
         READER = "_godwit.reader"
