@@ -4,7 +4,7 @@ require "work_helper"
 require "json"
 require "sqlite3"
 
-# The command `godwit-work` as a whole. Its code is that of `godwit`: test/cli has the other cases.
+# The command `godwit-work` as a whole. It uses the code of `godwit`, which test/cli tests further.
 class WorkCLITest < Godwit::WorkCase
   test "help lists every command and status" do
     output = well("--help")

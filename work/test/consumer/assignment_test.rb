@@ -20,13 +20,13 @@ class WorkAssignmentTest < Godwit::WorkCase
 
   def topic = @topic ||= Work::Topic.new(name: "t", partitions: 1, ids: [1])
 
-  # @param columns [Array] values, keys and headers of the block's records
+  # @param columns [Array] the values, the keys and the headers of the block's records
   def feed(offset, *columns)
     block = Work.const_get(:Block).new(Work.const_get(:Block).encode(*columns), offset, 0)
     assignment.feed(Work.const_get(:Source).new(topic, nil, 0, offset, block))
   end
 
-  # Values, keys and headers all count towards the limit.
+  # The bytes of values, keys and headers all count towards the limit.
   test "it takes no more records while 64 MiB of blocks have unfinished records" do
     values = ["x" * (1 << 18)] * 2
     headers = [[["h", "x" * (1 << 18)]]] * 2

@@ -2,11 +2,11 @@
 
 require "support/running_consumers"
 
-# Consumers that take batches.
+# Consumers whose handler gets a batch of records.
 class WorkBatchesTest < Godwit::WorkCase
   include RunningConsumers
 
-  # Writes the records, and runs a consumer whose handler is the block until all are finished.
+  # Writes the records, and runs a consumer, whose handler is the block, until all are finished.
   def consume(*values, &block)
     declare
     declare("out")

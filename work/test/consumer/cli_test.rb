@@ -5,7 +5,7 @@ require "json"
 require "pty"
 require "sqlite3"
 
-# The commands of `godwit-work`.
+# Each command of `godwit-work`, on a log with an application.
 class WorkCommandsTest < Godwit::WorkCase
   APP = <<~RUBY
     require "godwit/work"
@@ -28,7 +28,7 @@ class WorkCommandsTest < Godwit::WorkCase
     KafkaLog.clean if KafkaLog::ON
   end
 
-  # @return [Godwit::Work::Client]
+  # @return [Godwit::Work::Client] of the test's log
   def connected = Godwit::Work::Client.new(Godwit::Work.const_get(:Connection).open(url))
 
   def godwit_work(*words)
@@ -41,7 +41,7 @@ class WorkCommandsTest < Godwit::WorkCase
     Array(says).each { |text| assert_includes errors, text }
   end
 
-  # @return [Hash, nil] the first row of a listing
+  # @return [Hash, nil] the first row that the command lists
   def listed(*words) = well(*words, "--json").lines.first&.then { JSON.parse(_1) }
 
   def path = File.join(scratch_dir, "work.db")

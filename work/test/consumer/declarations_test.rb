@@ -6,7 +6,7 @@ require "support/running_consumers"
 class WorkDeclarationsTest < Godwit::WorkCase
   include RunningConsumers
 
-  # @return [Class] a consumer of the topic "t" whose handler fails; the block declares more
+  # @return [Class] a consumer of the topic "t" whose handler fails; the block declares more of it
   def failing(&declarations)
     Class.new(Work::Consumer) do
       topic "t"
@@ -42,7 +42,7 @@ class WorkDeclarationsTest < Godwit::WorkCase
     eventually { client.groups.any? }
     client.produce("t", 1)
     assert_equal 1, seen.pop
-    eventually { client.groups[0].lag.zero? } # else the eviction would repeat the record
+    eventually { client.groups[0].lag.zero? } # before a commit evict would repeat the record
     member = client.members.first
     assert_equal [8, nil], [member.partitions, member.pid]
     doctor = client.doctor
@@ -92,7 +92,7 @@ class WorkDeclarationsTest < Godwit::WorkCase
     end
   end
 
-  # A method, or a keyword of the runner => wrong arguments, and the error's text for each.
+  # A method, or a keyword of Runner.new => its wrong arguments, and the text of their errors.
   WRONG = {
     group: [[:billing, nil, "", "\xff", "\xff".b], /name takes a String/],
     start_from: [[:middle, nil], /from takes :earliest/],

@@ -2,7 +2,7 @@
 
 require_relative "../log/engines"
 
-# The findings of Client#doctor. cli_test.rb has those about processes that have died.
+# The findings of Client#doctor. cli_test.rb tests the findings about processes that have died.
 class WorkDoctorTest < Godwit::WorkCase
   include Engines
 

@@ -2,7 +2,7 @@
 
 require "support/running_consumers"
 
-# Handlers that delay others, and the end of a runner.
+# Slow handlers, which must not delay other keys, and the end of a runner.
 class WorkEndingsTest < Godwit::WorkCase
   include RunningConsumers
 
@@ -12,8 +12,8 @@ class WorkEndingsTest < Godwit::WorkCase
     @entered, @go = Thread::Queue.new, Thread::Queue.new
   end
 
-  # Runs a consumer by key, whose handler is the block, on records of a thousand keys: a worker
-  # takes many keys at a time when their handlers are fast.
+  # Runs a consumer that is parallel by key on records of a thousand keys; the block is the handler.
+  # While handlers are fast, a worker gets records of many keys at a time.
   def run_a_thousand(workers, &block)
     client.produce_many("t", Array.new(1_000) { |index| [index.to_s, index.to_s] })
     run_consumers(consumer(by: :key, &block), workers: workers)
@@ -70,7 +70,7 @@ class WorkEndingsTest < Godwit::WorkCase
       entered << message.value
       go.pop
     }, workers: 1)
-    produce(*["quick"] * 100, *["slow"] * 100) # after quick records a worker takes many at once
+    produce(*["quick"] * 100, *["slow"] * 100) # after quick records a worker gets many at a time
     assert_equal "slow", entered.pop
     runner.quiet
     eventually { runner.instance_variable_get(:@coordinator).assignments.all?(&:halted?) }

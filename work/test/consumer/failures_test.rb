@@ -214,7 +214,7 @@ class WorkFailuresTest < Godwit::WorkCase
     assert_equal %w[full locked], err.scan(/^godwit-work: .*: (\w+) \(.*LockedError\)$/).flatten
   end
 
-  # Three members end while the record at offset 0 runs alone.
+  # Lets three members end, one after the other, while the record at offset 0 runs alone.
   def three_ends
     topic = declare
     produce("a")

@@ -6,9 +6,9 @@ require "support/running_consumers"
 class WorkHooksTest < Godwit::WorkCase
   include RunningConsumers
 
-  # @param names [Array<Symbol>] hooks that only note their calls
-  # @param hooks [Hash{Symbol => Proc}] what a hook does after its note in {#seen}
-  # @return [Class] a consumer of the topic "t" with these hooks, which notes the handled values
+  # @param names [Array<Symbol>] hooks that only note their calls in {#seen}
+  # @param hooks [Hash{Symbol => Proc}] hooks that note their calls in {#seen}, and then run a Proc
+  # @return [Class] a consumer of the topic "t" with these hooks; its handler notes the values
   def hooked(*names, **hooks, &handler)
     seen = self.seen
     noted = {**names.to_h { |name| [name, nil] }, **hooks}.to_h do |name, body|

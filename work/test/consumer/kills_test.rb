@@ -32,8 +32,8 @@ class WorkKillsTest < Godwit::WorkCase
     end
     SQLite3::Statement.prepend(KillsItself)
   RUBY
-  # A consumer that pays each record's cents once: an odd number by an output, an even one by a
-  # transaction, which Kafka lacks. The consumer notes each run, and the process of the run.
+  # A consumer that pays each record's cents once: odd cents by an output, even cents by a
+  # transaction, or on Kafka also by an output. It notes each run, and the process of the run.
   CONSUMES = <<~RUBY
     require "godwit/work"
     #{CONNECT}
@@ -56,7 +56,7 @@ class WorkKillsTest < Godwit::WorkCase
     puts "ready"
     runner.run
   RUBY
-  # A producer that notes acknowledged records in a file, since the test does not read its output.
+  # A producer that notes acknowledged records in a file, since the test does not read its stdout.
   PRODUCES = <<~RUBY
     require "godwit/work"
     #{CONNECT}
@@ -76,7 +76,7 @@ class WorkKillsTest < Godwit::WorkCase
   def consume = @consumers << start(CONSUMES, "notes")
   def done = committed.each_value.sum(&:watermark)
 
-  # Starts one more consumer, which kills itself at the statement of this number.
+  # Starts one more consumer, which kills itself at its statement with this number.
   def kill_at_statement(number)
     look
     child = start(CONSUMES, "notes", number)
@@ -84,7 +84,7 @@ class WorkKillsTest < Godwit::WorkCase
     @killed << child.pid
   end
 
-  # Kills processes at the same time, and starts others.
+  # Kills processes at the same time, and starts new processes in their place.
   def kill(*consumers, producer: nil)
     look
     children = [*consumers, *producer]
@@ -96,16 +96,16 @@ class WorkKillsTest < Godwit::WorkCase
     produce if producer
   end
 
-  # Stops a consumer, which finishes the running records: none of them may run again. The test
-  # waits for "ready", since Ruby loses some signals that come while it starts.
+  # Stops a consumer. It finishes its running records, so none of them may run again. The test waits
+  # for "ready", since Ruby loses some signals that come while Ruby starts.
   def stop(consumer)
     assert_child consumer.wait_for(/^ready$/).signal(:TERM).finish
     @consumers -= [consumer]
     consume
   end
 
-  # A record that is committed never runs again. Any other runs again only when its process was
-  # killed, or when it had failed.
+  # A committed record never runs again. Another record runs again only when its process was killed,
+  # or when the record had failed.
   def assert_repeats_were_unfinished
     assert_empty again
     runs.group_by(&:place).each_value do |same|

@@ -3,7 +3,7 @@
 require "work_helper"
 require "support/model"
 
-# Random steps of several members of a group. A model in plain Arrays takes the same steps.
+# Random steps of several members of a group. A model in plain Arrays states the expected results.
 class WorkModelTest < Godwit::WorkCase
   deadline 300
   Work = Godwit::Work
@@ -33,7 +33,7 @@ class WorkModelTest < Godwit::WorkCase
 
     private
 
-    # Tells the model which members a rebalance has counted as dead.
+    # Tells the model which dead members a rebalance has removed.
     def bury_dead
       (@engine.dead - @engine.members.map(&:id)).each do |dead|
         @model.crashed(dead)
@@ -65,7 +65,7 @@ class WorkModelTest < Godwit::WorkCase
       @coordinator.rebalance
     end
 
-    # @return [Array] member and generation of the assignment whose records run
+    # @return [Array] member and generation of the assignment whose records run in {#work}
     attr_reader :claim
 
     def id = @coordinator.members.each_value.first.id
@@ -77,10 +77,10 @@ class WorkModelTest < Godwit::WorkCase
       @paused = @model.paused
     end
 
-    # @param most [Integer] records
+    # @param most [Integer] the most records that run
     def work(random, most)
       one = @coordinator.assignments.sample(random: random) or return
-      @coordinator.commit if one.isolated? # a runner commits before the next isolated record, too
+      @coordinator.commit if one.isolated? # as a runner does before each isolated record
       lanes = one.dequeue(most, 1) or return
       raise "it is paused" if @paused
       @claim = @coordinator.claim_of(one)
@@ -106,7 +106,7 @@ class WorkModelTest < Godwit::WorkCase
     end
   end
 
-  # @return [Class] a consumer whose handler fails, produces or commits as the model plans it
+  # @return [Class] a consumer whose handler fails, produces or commits as the model's plan says
   def consumer(model)
     Class.new(Work::Consumer) do
       topic "in", partitions: PARTITIONS, format: :text
@@ -165,7 +165,7 @@ class WorkModelTest < Godwit::WorkCase
     @model.left(member.id)
   end
 
-  # One random step.
+  # Takes one random step: of a member, of a producer or of an operator.
   def step
     member = @members.sample(random: @random)
     case @random.rand(100)

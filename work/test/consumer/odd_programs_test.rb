@@ -7,8 +7,8 @@ require "timeout"
 class WorkOddProgramsTest < Godwit::WorkCase
   include RunningConsumers
 
-  # A log in memory whose topic "t" has these records, for a consumer whose handler is the block.
-  # They have one key, so their dead letters are in one partition, in their order.
+  # A log in memory whose topic "t" has these records, and a consumer whose handler is the block.
+  # The records have one key, so their dead letters are in one partition, in order.
   # @return [Godwit::Work::Testing]
   def work(*values, handler: :perform, retries: 0, **options, &block)
     in_memory(handler, partitions: 1, retries: retries, **options, &block).tap do |work|
@@ -17,7 +17,7 @@ class WorkOddProgramsTest < Godwit::WorkCase
     end
   end
 
-  # @return [Array<String>] the errors of the dead letters
+  # @return [Array<String>] the error texts in the headers of the dead letters
   def errors(work)
     work.client.each("t.dead").map { |letter| letter.headers.to_h["godwit-error"] }
   end
@@ -40,7 +40,7 @@ class WorkOddProgramsTest < Godwit::WorkCase
       runs += 1
       transaction { |_| produce("out", "a") }
     end
-    # A checkpoint ends a commit, and may wait for the lock of the file.
+    # A commit ends with a checkpoint, which may wait for the file's lock: the Timeout comes then.
     one.client.engine.file.define_singleton_method(:checkpoint) do |_|
       next if (commits += 1) > 1
       Thread.new(Thread.current) { |thread| thread.raise(Timeout::Error) }.join
@@ -51,7 +51,7 @@ class WorkOddProgramsTest < Godwit::WorkCase
   end
 
   test "produce in a transaction finds a topic that another process has made" do
-    one = work("a") { |_| transaction { |_| produce("late", "a") } } # its client knows the topics
+    one = work("a") { |_| transaction { |_| produce("late", "a") } } # its cached topics lack "late"
     Work::Client.new(one.client.engine).topic("late", format: :text)
     one.drain
     assert_equal [["a"], []], [one.values("late"), one.events]

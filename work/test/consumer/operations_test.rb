@@ -8,7 +8,7 @@ class WorkOperationsTest < Godwit::WorkCase
 
   def handled = eventually { client.groups.first&.lag&.zero? }
 
-  # Runs a consumer that adds the values of its records to the queue.
+  # Runs a consumer that adds the values of its records to the returned queue.
   # @return [Thread::Queue]
   def consume(group = "g", values: Thread::Queue.new, &block)
     declare
@@ -125,7 +125,7 @@ class WorkOperationsTest < Godwit::WorkCase
     end
   end
 
-  # cli_test.rb has wrong groups and topics.
+  # cli_test.rb tests wrong groups and topics.
   test "wrong offsets and numbers of partitions" do
     declare
     assert_refused(Godwit::ArgumentValueError,

@@ -2,11 +2,11 @@
 
 require "support/running_consumers"
 
-# What handlers produce and store in transactions.
+# What handlers produce, and what they write to the database in transactions.
 class WorkOutputsTest < Godwit::WorkCase
   include RunningConsumers
 
-  # Declares the topic "t" of the records, and "out" of the outputs.
+  # Declares the topic "t" for the records, and "out" for the outputs.
   def setup
     super
     declare
@@ -44,7 +44,7 @@ class WorkOutputsTest < Godwit::WorkCase
     run_consumers(writes, reads)
     client.seek("g", "out", to: :earliest)
     assert_equal (all * 2).sort, next_seen(10).sort
-    # The lag was also 0 before the seek, so only new consumers show the last commits.
+    # The lag was 0 before the seek, too. The lag of new consumers shows whether all is committed.
     stop_all
     run_consumers(writes, reads)
     eventually(&no_lag)
@@ -77,7 +77,7 @@ class WorkOutputsTest < Godwit::WorkCase
     entered, go = Thread::Queue.new, Thread::Queue.new
     other = own(engine.listen)
     member = engine.join("other", engine.topics["out"], other.path, [0, 0])
-    # librdkafka wakes a member only when the queue of the member was empty.
+    # librdkafka wakes a member only if the member's queue was empty, so the test fetches first.
     claims(member, 2).each { |one| client.fetch(one, 0, 1) }
     run_consumers(consumer { |message|
       produce("out", message.value)
@@ -102,7 +102,8 @@ class WorkOutputsTest < Godwit::WorkCase
     assert_equal %w[a b], values("out").sort
   end
 
-  # Takes the partitions from their member: on Kafka, which has no evict, by a seek.
+  # Removes the partitions from their member: by an eviction, or on Kafka, which has none, by a
+  # seek.
   def take_away
     return client.seek("g", "t", to: :earliest) if KafkaLog::ON
     client.evict(client.engine.members.map(&:id).first)

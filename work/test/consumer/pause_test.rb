@@ -6,8 +6,8 @@ require "support/running_consumers"
 class WorkPauseTest < Godwit::WorkCase
   include RunningConsumers
 
-  # Puts "a" to "c" in one partition of a log in memory. The block is the end of the handler, which
-  # notes each value in @ran.
+  # Writes "a", "b" and "c" to one partition of a log in memory. The handler adds each value to
+  # @ran, and then calls the block.
   def start(**options, &pauses)
     ran = @ran = []
     @work = in_memory(retries: 0, **options) do |message|

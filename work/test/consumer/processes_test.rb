@@ -68,8 +68,8 @@ class WorkProcessesTest < Godwit::WorkCase
     assert_empty client.each("in.dead").to_a
   end
 
-  # Only ends of the process at the same committed position count together, and commits of earlier
-  # records move the position. Two ends at one position, and one more, bury the record.
+  # Ends of the process count together only at the same watermark, and commits of earlier records
+  # move the watermark. The third end at one watermark makes the record a dead letter.
   test "a record that ends its process three times is a dead letter, also behind others" do
     client.produce_many("in", (0...40).map { |number| [number.to_s, "key"] })
     places = []

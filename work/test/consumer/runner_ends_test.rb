@@ -3,15 +3,15 @@
 require "support/running_consumers"
 require "support/wait_endings"
 
-# Every ending ends Runner#run, and leaves no thread, member or FIFO behind.
+# Each way to end a wait also ends Runner#run. No thread, member or FIFO remains.
 class WorkRunnerEndsTest < Godwit::WorkCase
   include RunningConsumers
   include Godwit::TestSupport::WaitEndings
 
-  # Timeout.timeout is a Thread#raise, which might come before the Runner waits.
+  # Timeout.timeout is excluded: its Thread#raise might come before the Runner waits.
   Godwit::TestSupport::WaitEndings.test(self, ["Runner run"], ["Runner run"], but: /fiber|Timeout/)
 
-  # The teardown stops no runner: each test has ended its own.
+  # The teardown stops no runner: each test has ended its own runner.
   def stop_all = nil
 
   private

@@ -4,7 +4,7 @@ require_relative "../log/engines"
 require "json"
 require "socket"
 
-# Frozen processes, such as stopped ones: a silent member's process lives, but does not report.
+# Silent members: their process lives, but does not report, for example because it is stopped.
 class WorkSilentTest < Godwit::WorkCase
   include Engines
 
@@ -44,10 +44,10 @@ class WorkSilentTest < Godwit::WorkCase
   def events = @seen ||= [].tap { |all| client.on(:silent, :evicted) { |event| all << event } }
   def owners = engine.positions("copies", engine.topics["in"]).map(&:member)
 
-  # @return [Array<Listed>] the member if a process of the group "g" evicts it, or none
+  # @return [Array<Listed>] the member, if a process with a member of the group "g" evicts it
   def check(watcher, member, now) = watcher.check([member], now, [%w[g t]])
 
-  # Checks a silent member every half second, from 0 to these seconds.
+  # Checks a silent member every half second, from 0 seconds up to this number of seconds.
   # @return [Array<Float>] the seconds at which the watcher evicts the member
   def evictions(watcher, seconds, **member)
     (0..seconds).step(0.5).reject { |at| check(watcher, listed(at, **member), at).empty? }
@@ -82,11 +82,11 @@ class WorkSilentTest < Godwit::WorkCase
     check(one, listed(0.1), 0.0)
     assert_empty check(one, listed(1_000.0), 1_000.0) # all processes were frozen
     assert_empty check(one, listed(1_000.5), 1_000.5)
-    assert_empty check(watcher(60), listed(1_000.0), 0.0) # a first check counts no time
+    assert_empty check(watcher(60), listed(1_000.0), 0.0) # a watcher's first check counts no time
     assert_empty seen
   end
 
-  # Makes the process of the test silent for these seconds.
+  # Sets the time of the test process's last report to so many seconds ago.
   def silence(seconds)
     File.utime(Godwit::Timeout.now - seconds - 0.1, Time.now, wake_up.path)
   end

@@ -8,7 +8,7 @@ class WorkStuckTest < Godwit::WorkCase
   include RunningConsumers
 
   # Runs a consumer whose handler is the block.
-  # @return [Thread::Queue] of the events
+  # @return [Thread::Queue] of the events `stuck`
   def consume(handler = :perform, &block)
     declare
     klass = consumer(handler, &block)
@@ -28,7 +28,7 @@ class WorkStuckTest < Godwit::WorkCase
     assert_equal ["t", "a", message.partition],
       [event[:topic], message.value, event[:partition]]
     assert_operator event[:seconds], :>=, 0.01
-    # In Ruby 3.4 Queue#pop is the first line of the backtrace.
+    # In Ruby 3.4 the backtrace begins with Queue#pop, and the handler's line is the second.
     assert_match(/stuck_test.rb:\d+:in /, event[:backtrace].first(2).join("\n"))
     eventually { reports.size == 1 }
     report = reports.first
@@ -70,7 +70,7 @@ class WorkStuckTest < Godwit::WorkCase
     with_clock do |clock|
       stuck = Work.const_get(:StuckHandlers).new(engine, log) { {} }
       watched = stuck.watch
-      # @return [Array<Integer>] offsets that a check before and one after these seconds report
+      # @return [Array<Integer>] offsets that two checks report, with these seconds between them
       check = lambda do |seconds, offset = nil|
         handler.running = [message.new(offset)] if offset
         stuck.send(:check_all)

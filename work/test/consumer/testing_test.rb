@@ -6,7 +6,7 @@ require "support/running_consumers"
 class WorkTestingTest < Godwit::WorkCase
   include RunningConsumers
 
-  # @return [Godwit::Work::Testing] its consumer's handler is the block, or fails at a value "bad"
+  # @return [Godwit::Work::Testing] its handler is the block; without a block "bad" makes it fail
   def work(by: :key, &block)
     block ||= ->(message) { raise "no" if message.value == "bad" }
     @work = in_memory(retries: 1, backoff: 60..60, by: by, &block)
@@ -14,7 +14,7 @@ class WorkTestingTest < Godwit::WorkCase
 
   def write(*values, key: "k") = values.each { |value| @work.produce("t", value, key: key) }
 
-  # @return [Array<Integer>] the number of records that run now, and of all committed records
+  # @return [Array<Integer>] how many records run now, and how many are committed in all
   def drain(seconds = 0)
     @work.clock.advance(seconds)
     [@work.drain, @work.committed(@klass)]

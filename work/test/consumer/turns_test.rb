@@ -4,7 +4,7 @@ require "work_helper"
 
 # Turns decides which records run at the same time, and which alone.
 class WorkTurnsTest < Godwit::WorkCase
-  # An assignment with lanes of one record each.
+  # Replaces an assignment. Each lane has one record.
   Partition = Struct.new(:isolated, :records, :halted) do
     def isolated? = isolated
     def halted? = halted
@@ -25,7 +25,7 @@ class WorkTurnsTest < Godwit::WorkCase
     @turns.assign(@workers[worker], assignments, 2)&.then { @workers[worker].lanes.map(&:first) }
   end
 
-  # Ends a worker's records, as the worker does.
+  # Ends the run of a worker's records, as a worker does.
   def leave(worker)
     @workers[worker].lanes.clear
     @workers[worker].assignment = nil
