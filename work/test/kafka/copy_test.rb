@@ -65,7 +65,7 @@ class WorkKafkaCopyTest < Godwit::WorkCase
 
   # Commits progress of the group GROUP to the file.
   # @param watermarks [Array<Integer>] by partition
-  # @param finished [Array<Integer>] offsets behind a watermark
+  # @param finished [Array<Integer>] finished offsets beyond the watermarks
   def commit(topic, watermarks, finished: [])
     engine = @file.engine
     member = engine.join(GROUP, topic, "/nowhere", [0] * watermarks.size)

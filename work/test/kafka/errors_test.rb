@@ -14,7 +14,7 @@ class WorkKafkaErrorsTest < Godwit::WorkCase
   Functions.load
   Functions.attach_function(:error_new, "rd_kafka_error_new", %i[int string string], :pointer)
 
-  # @return [FFI::Pointer] an rd_kafka_error_t
+  # @return [FFI::Pointer] a new rd_kafka_error_t
   def native(code, text) = Functions.error_new(code, "%s", text)
 
   # @return [Integer] librdkafka's code of this name

@@ -3,7 +3,7 @@
 require "log/engines"
 require "json"
 
-# Members of groups on Kafka: what log/groups_test.rb and consumer/doctor_test.rb cannot test.
+# Tests of group members on Kafka that log/groups_test.rb and consumer/doctor_test.rb do not have.
 class WorkKafkaGroupsTest < Godwit::WorkCase
   include Engines
 

@@ -31,7 +31,7 @@ module NativeKafka
     end
   end
 
-  # The queue of a partition, and the consumer that fills it.
+  # The handle of a consumer, and the queue of the partition that the consumer reads.
   Queue = Struct.new(:handle, :queue) do
     def drain(records = 100_000, bytes = 1 << 30) = Native.drain(queue.address, records, bytes)
 

@@ -220,7 +220,7 @@ class WorkKafkaNativeTest < Godwit::WorkCase
     end
   end
 
-  # The program's arguments are a broker and a topic.
+  # Ruby of a child that ends while reports are missing. ARGV: the brokers, and a topic.
   EXIT = <<~RUBY
     require "godwit/work"
     kafka = Godwit::Work.const_get(:Kafka)

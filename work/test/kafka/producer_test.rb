@@ -9,7 +9,7 @@ class WorkKafkaProducerTest < Godwit::WorkCase
   Functions = Godwit::Work.const_get(:Kafka)::Functions.tap(&:load)
   Functions.attach_function(:test_fatal_error, "rd_kafka_test_fatal_error",
     %i[pointer int string], :int)
-  NO_RIGHT = 31 # CLUSTER_AUTHORIZATION_FAILED
+  NO_RIGHT = 31 # librdkafka's code CLUSTER_AUTHORIZATION_FAILED
   OUT_OF_ORDER = 45 # OUT_OF_ORDER_SEQUENCE_NUMBER: the broker has lost acknowledged records
 
   def client

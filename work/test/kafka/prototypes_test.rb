@@ -9,7 +9,7 @@ class WorkKafkaPrototypesTest < Godwit::WorkCase
   HEADER = "librdkafka/rdkafka.h"
   TABLE = File.expand_path("../../ext/kafka_ext/librdkafka.h", __dir__)
 
-  # Functions that Debian 12's header lacks => the first version that has them.
+  # Functions that Debian 12's header lacks => the first version of librdkafka that has them.
   NEWER = {
     0x020200ff => %w[
       ConfigResource_add_incremental_config IncrementalAlterConfigs

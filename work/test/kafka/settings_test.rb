@@ -14,7 +14,7 @@ class WorkKafkaSettingsTest < Godwit::WorkCase
   SECRET = "Tr0ub4dor"
   TYPES = {producer: 0, transactional: 0, consumer: 1, reader: 1}.freeze
 
-  # libc's functions for the file to which librdkafka writes its list of properties.
+  # libc's functions that open and close the file to which librdkafka lists its properties.
   module Listing
     extend FFI::Library
 

@@ -2,7 +2,7 @@
 
 require "work_helper"
 
-# Which URLs of Kafka are accepted, and what an error shows of a URL.
+# Tests which Kafka URLs are accepted, and which pieces of a URL an error shows.
 class WorkKafkaUrlTest < Godwit::WorkCase
   Url = Godwit::Work.const_get(:Kafka)::Url
   SECRET = "Tr0ub4dor"
@@ -10,7 +10,7 @@ class WorkKafkaUrlTest < Godwit::WorkCase
   def parse(text) = Url.parse(text)
 
   # Asserts that the block raises, and that no text of the error contains the secret.
-  # @return [String] the message
+  # @return [String] the message of the error
   def refused(secret: SECRET)
     error = assert_raises(Godwit::ArgumentValueError) { yield }
     assert_equal :connect, error.operation

@@ -20,7 +20,7 @@ module Engines
   def place = KafkaLog::ON ? (@listener ||= own(engine.listen)).path : "/77-ab-host"
 
   # Claims partitions for a member. Kafka assigns them only after a rebalance of the whole group.
-  # @return [Array<Object>] positions, by partition
+  # @return [Array<Object>] the claimed positions, sorted by partition
   def claims(member, count)
     found = []
     eventually do

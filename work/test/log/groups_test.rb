@@ -10,7 +10,7 @@ class WorkGroupsTest < Godwit::WorkCase
     engine.join(group, topic, place, [start] * topic.partitions)
   end
 
-  # Claims and releases partitions until the shares of each group differ by one at most.
+  # Claims and releases partitions until the members' shares in each group differ by at most one.
   # @return [Array<Integer>] how many partitions each member has
   def settle(members)
     counts = nil

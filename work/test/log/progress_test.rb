@@ -4,7 +4,7 @@ require "work_helper"
 require "set"
 require "timeout"
 
-# Progress: which records of a partition a group has finished. Its model is a Set and a Hash.
+# Progress stores which records of a partition a group has finished. Its model: a Set and a Hash.
 class WorkProgressTest < Godwit::WorkCase
   Progress = Godwit::Work.const_get(:Progress)
 
@@ -68,7 +68,7 @@ class WorkProgressTest < Godwit::WorkCase
     50_000.times do |count|
       assert_operator progress.room(start + count + 10_000), :>, 400 if (count % 97).zero?
       progress.watermark if (count % 16).zero?
-      progress.finish(start + (count ^ 1)) # the offsets 1, 0, 3, 2 and so on
+      progress.finish(start + (count ^ 1)) # finishes 1, 0, 3, 2 and so on
     end
     assert_equal [start + 50_000, "\0"], [progress.watermark, progress.dump]
   end

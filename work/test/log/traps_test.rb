@@ -2,8 +2,8 @@
 
 require "support/running_consumers"
 
-# Properties of SQLite that can make a program lose data. file_test.rb tests SQLite's settings,
-# forks, and files that cannot be used.
+# Tests of behavior of SQLite that can make a program lose data. file_test.rb tests SQLite's
+# settings, forks, and files that the engine rejects.
 class WorkTrapsTest < Godwit::WorkCase
   include RunningConsumers
 

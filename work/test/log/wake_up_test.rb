@@ -74,7 +74,7 @@ class WorkWakeUpTest < Godwit::WorkCase
     assert_equal "31\n", assert_child(result).stdout
   end
 
-  # @return [Integer] descriptors of this process that are open at the path
+  # @return [Integer] how many descriptors this process has open at the path
   def descriptors(path)
     Dir.glob("/proc/self/fd/*").count do |link|
       File.readlink(link) == path

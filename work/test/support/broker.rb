@@ -28,7 +28,7 @@ class Broker
     def brokers = given || shared.brokers
 
     # @return [Broker] the broker of {.brokers}
-    # @raise [Missing] when another process started it
+    # @raise [Missing] when another process started the broker
     def own
       raise Missing, "another process started the broker" if given
       shared

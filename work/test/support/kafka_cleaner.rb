@@ -37,7 +37,7 @@ class KafkaCleaner
     @cluster = Kafka::Cluster.new(@handle, settings.timeout)
   end
 
-  # @return [nil]
+  # Deletes all groups and topics. Raises if some still exist after KafkaLog::WAIT seconds.
   def clean
     start
     delete_groups

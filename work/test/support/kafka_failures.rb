@@ -129,7 +129,7 @@ module Godwit
       client.topic(to, partitions: 1)
     end
 
-    # The prefix of the topics of one test.
+    # The prefix of the names of this test's topics and group.
     def topic_name = @topic_name ||= "t#{Process.pid}-#{object_id}"
 
     def settings(**more)

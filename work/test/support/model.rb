@@ -111,7 +111,7 @@ class GroupModel
 
   def left(member) = owned(member).each { |at| free(at) }
 
-  # A process has ended without leaving the group.
+  # The member's process has ended, and the member has not left the group.
   def crashed(member)
     owned(member).each do |at|
       again = @crashes[at] >= CRASHES

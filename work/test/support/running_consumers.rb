@@ -3,7 +3,7 @@
 require "log/engines"
 require "godwit/work/testing"
 
-# Consumers of the topic "t" that run in this process, on a file or on Kafka, or in memory.
+# Runs consumers of the topic "t" in this process: on a file, on Kafka, or in memory.
 module RunningConsumers
   include Engines
 

@@ -5,7 +5,7 @@ require "support/broker"
 # A broker with a listener for each protocol, and the user "alice" whose secret is SECRET.
 class SecureBroker
   SECRET = "s3cr:et/@%"
-  # Listeners, in the order of their ports.
+  # Names of the listeners, in the order of their ports.
   LISTENERS = %w[PLAINTEXT CONTROLLER SSL SASL_SSL].freeze
 
   # @return [SecureBroker] the same broker for all tests of this process
@@ -47,7 +47,7 @@ class SecureBroker
     PROPERTIES
   end
 
-  # Makes a key and its certificate, which is its own CA, in one file.
+  # Makes one file with a key and a self-signed certificate, which is also the clients' CA.
   # @return [String] the path of the file
   def certificate(path)
     system("openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1",
