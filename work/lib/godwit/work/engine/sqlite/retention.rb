@@ -7,7 +7,7 @@ module Godwit
     # the last block of a partition, which determines the next offset.
     # @private
     class Retention
-      SEEN = 30 * 86_400_000 # milliseconds: without a member for so long, a group retains no records
+      SEEN = 30 * 86_400_000 # milliseconds; a group without members for so long retains no records
       SLICE = 0.01 # seconds that a transaction may take
       BLOCKS = 20 # most blocks deleted between two readings of the clock
       BYTES_AT_ONCE = 1 << 20 # approximate bytes deleted between two readings of the clock
