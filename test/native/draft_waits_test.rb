@@ -6,7 +6,7 @@ require_relative "counting"
 require_relative "shim/shim"
 
 # How thread-safe types wait (ADR 14). The stage `draft` has a libzmq with these types.
-class DraftWaitsTest < Godwit::TestCase
+class NativeDraftWaitsTest < Godwit::TestCase
   include DraftPairs
   include Godwit::TestSupport::Counting
 

@@ -114,7 +114,7 @@ class HarnessTest < Godwit::TestCase
   end
 
   test "no two files of tests have a class of one name: a stage may load both" do
-    files = Dir.glob(File.expand_path("../../{test,work/test,edge/test}/**/*_test.rb", __dir__))
+    files = Dir.glob(File.expand_path("../../{test,work/test,edge/test}/**/*.rb", __dir__))
     assert_operator files.size, :>, 200
     names = files.flat_map { |file| File.read(file).scan(/^class (\w+Test)\b/) }
     assert_empty names.tally.select { |_, count| count > 1 }
