@@ -4,7 +4,7 @@ require "work_helper"
 require "json"
 require "sqlite3"
 
-# The command `godwit-work` as a whole. It uses the code of `godwit`, which test/cli tests further.
+# The command `godwit-work` as a whole. Its code is in `godwit`: test/cli has the other tests.
 class WorkCLITest < Godwit::WorkCase
   test "help lists every command and status" do
     output = well("--help")

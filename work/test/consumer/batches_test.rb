@@ -6,7 +6,7 @@ require "support/running_consumers"
 class WorkBatchesTest < Godwit::WorkCase
   include RunningConsumers
 
-  # Writes the records, and runs a consumer, whose handler is the block, until all are finished.
+  # Writes the records, and runs a consumer, whose handler is the block, until they are finished.
   def consume(*values, &block)
     declare
     declare("out")

@@ -69,7 +69,7 @@ class WorkProcessesTest < Godwit::WorkCase
   end
 
   # Ends of the process count together only at the same watermark, and commits of earlier records
-  # move the watermark. The third end at one watermark makes the record a dead letter.
+  # move the watermark. After two ends at one, the next end makes the running record a dead letter.
   test "a record that ends its process three times is a dead letter, also behind others" do
     client.produce_many("in", (0...40).map { |number| [number.to_s, "key"] })
     places = []

@@ -73,7 +73,7 @@ module Godwit
         nil
       end
 
-      # @return [Integer] records that its handlers have finished, dead letters included
+      # @return [Integer] records that the runner's handlers have finished, dead letters included
       def handled = @workers.handled
 
       # @return [Boolean] whether the runner has joined its groups

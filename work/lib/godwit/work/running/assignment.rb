@@ -81,7 +81,7 @@ module Godwit
       # @return [Boolean] whether all records up to this version are handled and committed
       def up_to_date?(version) = @exhausted == version && @unfinished.zero? && !changed?
 
-      # @return [Object, nil] the engine's version when there was nothing more to fetch
+      # @return [Object, nil] the engine's version at which there was nothing more to fetch
       attr_accessor :exhausted
 
       # Adds the records of a block.
@@ -106,7 +106,7 @@ module Godwit
       end
 
       # @param most [Integer] the most records to dequeue
-      # @return [Array<Array(Lane, Array<Message>)>, nil] what a worker runs now
+      # @return [Array<Array(Lane, Array<Message>)>, nil] the records that a worker runs now
       def dequeue(most, lanes)
         @lock.synchronize do
           return if @halted

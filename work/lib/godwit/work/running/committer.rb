@@ -63,7 +63,7 @@ module Godwit
 
       # Commits records and the statements of the block in one transaction.
       # @param messages [Array<Message>] that the transaction finishes
-      # @param outputs [#call] returns the Blocks that the handler produced, after the block
+      # @param outputs [#call] called after the block; returns the handler's Blocks
       # @return [Object] the block's value
       # @raise [StateError] in the block of another transaction
       # @raise [UnsupportedError] when the engine has no SQL

@@ -11,7 +11,7 @@ module Godwit
       READ = 256 << 10 # about how many bytes one read returns
 
       # @param classes [Array<Class>] of {Consumer}
-      # @param workers [Workers] or an object with its methods
+      # @param workers [Workers] or an object with the same methods
       # @param clock [#call] returns monotonic seconds
       # @param threads [Boolean] whether hooks run in threads of their own
       # @param evict_after [Numeric, nil] seconds, see Runner#initialize
@@ -140,7 +140,7 @@ module Godwit
       end
 
       # Commits, calls the last hooks, and leaves the groups.
-      # @param seconds [#call] gives the seconds that remain for hooks; nil: no limit
+      # @param seconds [#call] returns the seconds that remain for hooks; nil: no limit
       def leave(&seconds)
         commit
         revoke

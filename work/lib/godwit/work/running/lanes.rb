@@ -50,7 +50,7 @@ module Godwit
 
       # @param most [Integer] the most records to dequeue
       # @param lanes [Integer] the most lanes
-      # @return [Array<Array(Lane, Array<Message>)>] what a worker runs now
+      # @return [Array<Array(Lane, Array<Message>)>] the records that a worker runs now
       def dequeue(most, lanes)
         found = []
         while most > 0 && found.size < lanes && (lane = @ready.shift)

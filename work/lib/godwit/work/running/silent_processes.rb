@@ -19,7 +19,7 @@ module Godwit
         @told = []
       end
 
-      # Emits `silent` once for each member, until its process reports again.
+      # Emits `silent` once for each member, and again only after the member's process has reported.
       # @param members [Array<Listed>] of other processes that live
       # @param now [Float] monotonic seconds
       # @param readers [Array<Array(String, String)>] group and topic of each member of this process

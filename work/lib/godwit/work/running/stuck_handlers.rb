@@ -4,9 +4,9 @@ require "json"
 
 module Godwit
   module Work
-    # Finds the handlers that run for longer than `stuck_after` of their class. It emits the event
+    # Finds the handlers that run for longer than `stuck_after` of their class. Emits the event
     # `stuck` once for each run of a handler, and stores a report in the engine until the run ends.
-    # It also reports that the process works: a handler that holds Ruby's lock stops these reports.
+    # Also reports that the process works: a handler that holds Ruby's lock stops these reports.
     #
     # **Threads**: its own, since a handler that hangs in a transaction stops the coordinator. If
     # two checks find the same Array of messages, they find the same run of the handler: so workers

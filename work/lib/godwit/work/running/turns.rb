@@ -6,7 +6,7 @@ module Godwit
     # runs alone in its process until a commit removes the note: no record is blamed when another
     # record ends the process.
     #
-    # **Threads**: a Runner calls it under its lock.
+    # **Threads**: {Workers} changes the state under its lock.
     # @private
     class Turns
       # The most seconds that a record waits for running handlers before it runs alone, and that
