@@ -164,7 +164,7 @@ int gw_waiter_close_io(VALUE io); /* returns the state of rb_protect */
 void gw_wait_queue_wake(gw_wait_queue_t *queue);
 void gw_wait_queue_free(gw_wait_queue_t *queue);
 void gw_wait_queue_free_spares(gw_wait_queue_t *queue);
-void gw_wait_queue_close_spares(gw_wait_queue_t *queue); /* closes the IOs too; may run Ruby code */
+void gw_wait_queue_close_spares(gw_wait_queue_t *queue); /* and their IOs; may run Ruby code */
 void gw_wait_queue_mark(gw_wait_queue_t *queue);
 void gw_wait_queue_compact(gw_wait_queue_t *queue);
 size_t gw_wait_queue_size(const gw_wait_queue_t *queue);

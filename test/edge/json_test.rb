@@ -3,7 +3,7 @@
 require_relative "support/edge_case"
 require_relative "../../rakelib/support/json_test_suite"
 
-# JSON.parse, JSON.generate and to_json of the edge.
+# JSON.parse, JSON.generate and to_json in an app of the edge, Godwit's module for nginx.
 class EdgeJSONTest < EdgeCase
   MUTATIONS = Godwit::TestSupport::Length.of(500, long: 10_000)
   BODIES = [

@@ -8,7 +8,7 @@ require_relative "support/http2_client"
 class EdgeStreamsTest < EdgeCase
   deadline 600
 
-  TEXT = 16 * 1024 # bytes of each text of "/pour"
+  TEXT = 16 * 1024 # bytes of each text that the app writes to a client of "/pour"
   TEXTS = 150
   POURED = (1..TEXTS).map { |number| number.to_s.rjust(TEXT) }.join
   # Bytes: more than the kernel stores for a client that does not read.

@@ -8,7 +8,7 @@ class ChoiceTest < PackageCase
   ROOTS = Godwit::TestSupport::Debians::WITH_BUNDLER
   TOOLS = %w[gem bundle].freeze
 
-  # Runs `gem` or `bundle` as if under other Rubies and systems, each in a process of its own.
+  # Runs `gem` or `bundle` once for each row, in a new process, as if under another Ruby or system.
   FAKE = <<~RUBY
     require "tmpdir"
     tool, words, *rows = ARGV

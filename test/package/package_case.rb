@@ -50,7 +50,7 @@ class PackageCase < Godwit::TestCase
     end
   end
 
-  # @return [String] the output of a command that runs in a Debian's folder {INSIDE}
+  # @return [String] the output of a command that runs in the folder {INSIDE} of a Debian system
   def run_inside(root, *command, env: {})
     home = {"HOME" => "#{INSIDE}/home", "GEM_HOME" => "#{INSIDE}/gems"}
     root.run(*command, chdir: INSIDE, env: home.merge(env))

@@ -6,9 +6,9 @@ require_relative "waiting_calls"
 
 module Godwit
   module TestSupport
-    # Endings of a wait, for a test class whose `prepare(name)` returns a {WaitingCalls::Call}, in
-    # the context @home if the call has a context. After an interrupt the test repeats the call, and
-    # closes its object to end the repeated call.
+    # Endings of a wait. The test class has a `prepare(name)`, which returns a {WaitingCalls::Call};
+    # a call that needs a context uses @home. After an interrupt the test repeats the call, and then
+    # closes the call's object, which ends the repeated call.
     module WaitEndings
       include WaitingCalls
 

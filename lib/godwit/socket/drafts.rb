@@ -51,7 +51,7 @@ module Godwit
           change(:leave, groups, false) { |known, name| known.reject { |one| one.b == name.b } }
         end
 
-        # @return [Array<String>] the groups that the socket has joined, in order
+        # @return [Array<String>] the groups that the socket has joined, the oldest first
         def groups = @groups.dup
 
         # Receives as {Messages#recv} does, and gives the message's group too.

@@ -61,7 +61,7 @@ module Godwit
       # @raise [NoEndpointError] when the socket is not connected to the endpoint
       def disconnect(endpoint) = detach(:connect, :disconnect, endpoint)
 
-      # @return [Array<String>] the endpoints bound (wildcards replaced) and connected, in order
+      # @return [Array<String>] the bound (wildcards replaced) and connected ones, the oldest first
       def endpoints
         @endpoints ? @endpoints.map(&:last) : [] # a subclass may not have called super
       end

@@ -3,7 +3,8 @@
 require "json"
 require_relative "ffi_rzmq_case"
 
-# When the layer loads, and which constants it defines; without the layer no name is shadowed.
+# When the layer for ffi-rzmq loads, and which constants it defines. A program that does not load
+# the layer gets the constants of the gem ffi-rzmq.
 class FFIRzmqLoadPathTest < FFIRzmqCase
   SHOWN = <<~RUBY
     require "json"

@@ -107,7 +107,8 @@ class RbczmqProcessesTest < Godwit::RbczmqCase
     assert_equal ["0", "[nil]", "nil", "[nil]", "nil", "[nil]", "nil", "ZMQ::Error"], seen
   end
 
-  # Scripts handle Ctrl-C by ZL.remove, ZL.stop and Context#destroy in a trap handler.
+  # In a trap handler scripts call `remove` and `stop` of ZL, which is ZMQ::Loop, and
+  # Context#destroy.
   test "a handler that takes out of a loop and puts into it, makes timers and cancels them" do
     not_on :jruby, "its handlers run in another thread, which may lock"
     seen = lines(<<~RUBY)

@@ -5,7 +5,7 @@ require "godwit/compat/rbczmq"
 require "zmq"
 
 module Godwit
-  # Tests of module ZMQ, rbczmq's layer, in this process. `ctx` is the test's context.
+  # For tests of ZMQ, the module of Godwit's layer for rbczmq. They run in this process.
   class RbczmqCase < TestCase
     # @return [ZMQ::Context] the test's context
     def ctx

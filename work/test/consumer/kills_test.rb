@@ -76,7 +76,7 @@ class WorkKillsTest < Godwit::WorkCase
   def consume = @consumers << start(CONSUMES, "notes")
   def done = committed.each_value.sum(&:watermark)
 
-  # Starts one more consumer, which kills itself at its statement with this number.
+  # Starts one more consumer, which kills itself at its SQL statement number `number`.
   def kill_at_statement(number)
     look
     child = start(CONSUMES, "notes", number)

@@ -2,11 +2,11 @@
 
 module Godwit
   class Logger < ::Logger
-    # The piece of a durable logger that belongs to one process, instead of a {BoundedQueue}:
-    # {#push} encodes a record and writes it to a {DiskQueue}, from which a {DurableSender} sends
-    # it. The writer has no reference to its Logger, so that the Logger can be collected.
+    # The records of a durable logger in one process, as a {BoundedQueue} for other loggers: {#push}
+    # encodes a record and writes it to a {DiskQueue}, from which a {DurableSender} sends it. The
+    # writer has no reference to its Logger, so that the Logger can be collected.
     #
-    # A trap handler cannot lock a mutex, so the sender stores its records a moment later.
+    # A trap handler cannot lock a mutex, so the sender stores the handler's records a moment later.
     class DurableWriter < BaseWriter
       BYTES = 1 << 30
       SEGMENT_BYTES = 4 << 20

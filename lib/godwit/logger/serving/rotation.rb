@@ -92,7 +92,7 @@ module Godwit
         return unless @jobs
         files.each { |name| compress(name) unless name.end_with?(".gz") }
       rescue Errno::ENOENT
-        nil # the folder does not exist: the sink's open of its file raises the error
+        nil # the folder does not exist: the sink raises the error when it opens its file
       end
 
       # Opens the file at once, since a later rotation renames it.

@@ -26,7 +26,7 @@ module ZMQ
       Message.of(frames)
     end
 
-    # @return [Boolean] whether more frames of its message follow the last received frame
+    # @return [Boolean] whether the message of the last received frame has more frames
     def rcvmore?
       alive!
       rest?

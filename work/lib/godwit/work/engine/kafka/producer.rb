@@ -51,7 +51,7 @@ module Godwit
           @problem = found.last || @problem
         end
 
-        # A second call waits for the first one: reports come until the handle has ended.
+        # A second call waits for the first: delivery reports arrive until the handle has ended.
         def close
           abandon # no call may use the handle from now on
           @lock.synchronize do

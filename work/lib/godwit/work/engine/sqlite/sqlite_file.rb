@@ -98,7 +98,7 @@ module Godwit
           close_connections
           yield
         ensure
-          @database = connect unless foreign? # in the parent, when the fork has failed
+          @database = connect unless foreign? # the parent connects again, also after a failed fork
         end
       end
 

@@ -3,16 +3,16 @@
 module Godwit
   module Work
     module Kafka
-      # Finds a group's position in each partition that a member gets. It reads the group's commits,
-      # and the crashes of processes that did not release the partition.
+      # Finds a group's position in each partition that a member gets: it reads the group's commits,
+      # and counts the processes that crashed before they released the partition.
       #
       # **Threads**: the coordinator of a Runner alone.
       # @private
       class Arrivals
         PATIENCE = 30 # seconds; by default the broker ends a dead process's transaction sooner
 
-        # @param mark [String] names the member in positions
-        # @param owner [String] names the member of this process in commits
+        # @param mark [String] the member's id in a Position
+        # @param owner [String] the same member's id in the commits
         # @param starts [Hash{Integer => Integer}] where the group begins in partitions without a
         #   commit
         def initialize(engine, group, mark, owner, starts)
@@ -25,7 +25,7 @@ module Godwit
           @seeks = {}
         end
 
-        # @return [Hash{Integer => String}] by partition the id of the operator's seek in its commit
+        # @return [Hash{Integer => String}] partition => id of the operator's seek in its commit
         attr_reader :seeks
 
         # @param list [Array<PartitionList::Entry>] the same list until {#close}
