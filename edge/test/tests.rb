@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
-# `godwit-edge test` evaluates this file like an app's file. This file runs the file of tests that
-# $GODWIT_EDGE_TESTS names. Workers that serve requests do not have these classes and methods.
+# `godwit-edge test` evaluates this file as it evaluates an app's file. This file then runs the
+# tests in the file that $GODWIT_EDGE_TESTS names. nginx's workers do not load this file.
 module Edge
   # A failed assertion of a test. It is no StandardError, so that a plain `rescue` in an app does
   # not catch it.

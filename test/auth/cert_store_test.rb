@@ -22,7 +22,7 @@ class CertStoreTest < Godwit::TestCase
     anna = cert("anna", metadata: {"email" => "a@b"})
     otto = cert("otto")
     Godwit::Cert.new("server").save(scratch_dir)
-    File.unlink(path("server.key")) # the store ignores a secret file
+    File.unlink(path("server.key")) # the store ignores server.key_secret, which remains
     found = store
     assert_equal %w[anna otto], found.map(&:name)
     assert_equal [2, 2, scratch_dir], [found.size, found.each.size, found.dir]

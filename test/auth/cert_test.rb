@@ -51,7 +51,7 @@ class CertTest < Godwit::TestCase
     paths.each { |path| File.binwrite(path, "\uFEFF".b + File.binread(path)) }
     assert_equal cert, Godwit::Cert.load(paths.last)
     assert_equal "anna", Godwit::CertStore.new(scratch_dir).by_key(cert.public_key).name
-    # pyzmq's files begin with a section, here after a byte order mark. `--keys` calls Files.read.
+    # A pyzmq file begins with a section's name. The commands' option `--keys` calls Files.read.
     File.binwrite(paths.first, "\uFEFFcurve\n    public-key = \"#{cert.public_key}\"\n")
     assert_equal cert.public_key, Godwit::Cert.load(paths.first).public_key
     text, = Godwit::Cert::Files.read(paths.first) { false }
@@ -186,7 +186,7 @@ class CertTest < Godwit::TestCase
 
   def test_a_secret_file_that_others_may_read_is_refused_with_the_command
     secret = Godwit::Cert.new("anna").save(scratch_dir)[1]
-    of_root = File.stat(secret).uid.zero? # the secret file of root may be readable by its group
+    of_root = File.stat(secret).uid.zero? # root's secret file may be readable by its group
     [0o644, 0o604, 0o660, 0o620, 0o610, 0o602, *(0o640 unless of_root)].each do |mode|
       File.chmod(mode, secret)
       refused(Godwit::CertError, /chmod 600 #{Regexp.escape(secret)}.*pyzmq/) do

@@ -90,10 +90,10 @@ module Fuzz
     end
   end
 
-  # Addresses that the rules deny.
+  # The rules in RULES deny addresses that match this pattern.
   DENIED = /\A(?:::ffff:)?10(?:\.(?:0|[1-9]\d?)){3}\z|\Alocalhost:7:\d+:\d+\z/
 
-  # Parser => a callable that gives the parser an input.
+  # Parser => a callable that returns an input, and a second callable, which parses that input.
   TARGETS = {
     zpl: lambda do |source|
       text = source.text
@@ -115,10 +115,10 @@ module Fuzz
   module_function
 
   # @param name [Symbol] of {TARGETS}
-  # @param count [Integer] inputs
+  # @param count [Integer] the number of inputs to try
   # @param seed [Integer]
   # @return [Hash{Symbol => Integer}] how many inputs gave a result, and how many an error
-  # @raise [RuntimeError] that shows the input
+  # @raise [RuntimeError] an input gave neither a result nor a named error; the message shows it
   def run(name, count, seed)
     source = Source.new(seed)
     outcome = {results: 0, errors: 0}
@@ -144,7 +144,7 @@ module Fuzz
     :errors
   end
 
-  # Writes the certificate, if its text can be written, and reads the same certificate again.
+  # Writes the certificate as text, parses the text, and compares. Some values cannot be written.
   def again(cert)
     text = cert.text
     sections = Godwit::Cert::ZPL.parse(text)

@@ -3,7 +3,7 @@
 require "test_helper"
 require_relative "fuzz"
 
-# The short form of `rake fuzz`.
+# Gives the parsers of {Fuzz} random inputs, as `rake fuzz` does, but fewer.
 class AuthFuzzTest < Godwit::TestCase
   COUNT = Godwit::TestSupport::Length.of(10_000, long: 100_000)
 

@@ -43,7 +43,7 @@ class AuthHostileTest < Godwit::TestCase
     ]
   }.freeze
 
-  # The good request after each bad one shows that the Auth still serves.
+  # Asserts that the Auth refuses these frames, and grants a valid request afterwards.
   def assert_refused(*frames, **options)
     assert_equal 400, status(*frames, **options), frames.inspect[0, 200]
     assert_equal 200, status(*GOOD)

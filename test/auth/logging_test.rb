@@ -5,8 +5,8 @@ require "godwit/logger"
 require_relative "../conformance/assertions"
 require_relative "../conformance/authenticated"
 
-# The logger's classes pass `auth:` on to their sockets. test/cli/clients_test.rb has the classes
-# that the commands open: Reader and Broadcaster.
+# The logger's classes pass `auth:` on to their sockets. test/cli/clients_test.rb tests `auth:` for
+# Reader and Broadcaster, which commands open.
 class AuthLoggingTest < Godwit::TestCase
   include Conformance::Assertions
   include Conformance::Authenticated

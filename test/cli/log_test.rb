@@ -5,7 +5,7 @@ require "godwit/cli"
 require "support/forked_command"
 require_relative "../logger/made_records"
 
-# `godwit log tail` and `godwit log send`, in this process unless the test needs a signal or a pipe.
+# Runs `godwit log tail` and `log send`, in this process unless a test needs a signal or a pipe.
 class CLILogTest < Godwit::TestCase
   include Godwit::TestSupport::ForkedCommands
   include MadeRecords
@@ -36,7 +36,7 @@ class CLILogTest < Godwit::TestCase
 
   def run_here(*arguments) = run_line("log", *arguments)
 
-  # Sends a record. Without --quiet `log send` reports a `log tail` that binds after more than 2 s.
+  # Sends a record. Without --quiet `log send` would report a peer that is absent for 2 s.
   def send_one(*arguments)
     assert_equal [0, "", ""], run_here("send", endpoint, "--quiet", *arguments)
   end
@@ -103,7 +103,7 @@ class CLILogTest < Godwit::TestCase
      ["--prog", "billing", "--host", "web1"] => [1, 2], ["--tag", "req-9"] => [1],
      ["--grep", "ref.sed", "--exclude", "user=42"] => [3],
      ["--grep", "ok", "--grep", "stop"] => [2, 4]}.each do |options, seqs|
-      # A record that all of these filters accept.
+      # This record passes all filters of the command, so it ends the output.
       last = frames(
         5, level: options.include?("info") ? 1 : 3, text: "stop refused ok", tags: ["req-9"],
         prog: (options & %w[shop bill]).first || "billing"

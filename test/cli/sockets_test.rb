@@ -6,7 +6,7 @@ require "json"
 require "socket"
 require "support/forked_command"
 
-# `godwit req`, `rep`, `pub` and so on, in this process unless the test needs a signal or a pipe.
+# Runs `godwit req`, `rep`, `pub` …, in this process unless a test needs a signal or a pipe.
 class CLISocketsTest < Godwit::TestCase
   include Godwit::TestSupport::ForkedCommands
 
@@ -107,7 +107,7 @@ class CLISocketsTest < Godwit::TestCase
     false
   end
 
-  # Types a million lines, in blocks of a thousand, or until the command ends.
+  # Writes lines to the command's input until the command ends, a million at most.
   def feed(command)
     1000.times { |block| command.write(Array.new(1000) { |line| "#{block * 1000 + line}\n" }.join) }
   rescue Errno::EPIPE, IOError

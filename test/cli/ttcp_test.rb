@@ -125,7 +125,7 @@ class CLITtcpTest < Godwit::TestCase
     result = ended(receiving)
     assert_kind_of Errno::ECONNRESET, result.error
     assert_equal [4, %w[second]], [result.bytes, refused.first(1)]
-    # The receiver checks for its sender after 0.5 s of silence; `seconds` does not include them.
+    # The receiver checks for its sender after 0.5 s of silence, which `seconds` does not include.
     assert_operator result.seconds, :<=, monotonic - began - 0.5
     third.close
   end
@@ -264,7 +264,7 @@ class CLITtcpTest < Godwit::TestCase
     link = File.join(scratch_dir, "ttcp")
     File.symlink(File.expand_path("exe/godwit"), link)
     wrong = start_command([*GODWIT[0...-1], link, "-l", "0"]).finish
-    assert_equal 1, wrong.status.exitstatus # C ttcp has this status, too
+    assert_equal 1, wrong.status.exitstatus # C ttcp exits with this status, too
     assert_includes wrong.stderr, "-l 0"
   end
 

@@ -77,7 +77,7 @@ class AuthBlocksTest < Conformance::Case
     assert_equal ["slow", 300], reply
     held << "too late"
     assert_equal "its block takes too long", decision.reason
-    # The only worker is idle again. On a busy machine the block for anna may also take too long.
+    # Waits until the only worker is idle. On a busy machine the block for anna may be late, too.
     eventually { asked("anna") == [200, "anna"] }
     ask("end")
     assert_equal "end", reply.first, "the late answer is not sent"

@@ -70,14 +70,14 @@ class AuthQueueTest < Conformance::Case
     assert_equal "slow b1", next_begun
     ask("c1", address: "127.0.0.3")
     all_received
-    held << nil # ends a block; c1 comes before a3, since only c1's address has no worker
+    held << nil # ends a block; c1 comes before a3, since c1's address has no worker
     assert_equal "c1", next_begun
   end
 
   # When the block for a1 ends, the block for b2 can begin, and the last worker is free for a2.
   def test_the_end_of_one_block_may_let_two_begin
     begun, held, first = self.begun, self.held, Thread::Queue.new
-    auth(workers: 3).on_decision # no block: reports of decisions would also wake a worker
+    auth(workers: 3).on_decision # no reports of decisions: each report would also wake a worker
     auth.plain { |name, _, _| begun << name && ((name == "a1") ? first : held).pop }
     3.times { |number| ask("x", address: "10.0.0.#{number}") && next_begun }
     3.times { (held << nil) && reply } # now three workers are idle
@@ -130,7 +130,7 @@ class AuthQueueTest < Conformance::Case
   def test_clients_whose_time_is_over_leave_the_queue
     rule(workers: 1, timeout: 0.1)
     said = warnings do
-      nil until ask("slow") && reply && !begun.empty? # a 300 may come before the block begins
+      nil until ask("slow") && reply && !begun.empty? # the reply may come before the block begins
       2.times do
         (MOST / 2 + 1).times { |number| ask(number.to_s) }
         (MOST / 2 + 1).times { assert_equal 300, reply.last }

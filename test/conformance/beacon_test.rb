@@ -98,7 +98,7 @@ class BeaconTest < NetworkCase
     beacon.silence
     shout("foreign")
     assert_equal "foreign", beacon.recv(timeout: 10).last
-    with_clock do |clock| # for 1 s a received copy of a broadcast counts as an echo
+    with_clock do |clock| # for 1 s after a broadcast its received copy counts as an echo
       sent = beacon.sent
       beacon.publish("own").wait_sent(sent + 1)
       beacon.silence

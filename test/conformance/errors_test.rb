@@ -8,7 +8,8 @@ class ErrorsTest < Conformance::Case
   Reply = Godwit::ErrorReply
   PAGE = File.read(File.expand_path("../../docs/error-replies.md", __dir__))
 
-  # Errno and operation that plain/ does not test => the error's class and parent; is it retriable?
+  # [errno, operation] => [class of the error, parent of this class, whether it is retriable].
+  # plain/ tests other operations.
   {
     [Errno::ENOTSOCK, :send] => [Godwit::ClosedError, IOError, false],
     [Errno::EINVAL, :send] => [Godwit::SystemError, Errno::EINVAL, false],

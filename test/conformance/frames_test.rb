@@ -103,7 +103,7 @@ class FramesTest < Conformance::Case
     assert_equal "a", pull.recv(timeout: 5)
   end
 
-  # Calls the blocks with one frame at the same time, each in its own thread. Yields the results.
+  # Calls all blocks with the same frame, at the same time, in threads. Yields the results.
   def at_once(times, *blocks)
     times.times do
       frame = Godwit::Frame.new("x" * 600)

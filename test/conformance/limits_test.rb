@@ -14,8 +14,8 @@ class LimitsTest < Conformance::Case
     sockets.each { |pull| assert_flows(open_socket(:PUSH).connect(pull.last_endpoint), pull) }
   end
 
-  # A child with a limit of open descriptors runs this. A call that lacks a descriptor must raise,
-  # and the child must end normally. bin/test tries every fourth limit up to 40, `--full` each.
+  # Runs in a child with a limit of open descriptors. A call that lacks a descriptor must raise, and
+  # the child must end normally. bin/test tries every fourth limit up to 40, `--full` every limit.
   LOW = <<~RUBY
     require "godwit"
     require "json"

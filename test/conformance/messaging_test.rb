@@ -2,7 +2,7 @@
 
 require_relative "case"
 
-# Tests of send, recv and similar methods that plain/ does not have.
+# send, recv and similar methods, in situations that plain/ does not test.
 class MessagingTest < Conformance::Case
   under_gc_stress
 

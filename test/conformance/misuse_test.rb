@@ -4,7 +4,7 @@
 
 require_relative "case"
 
-# Misuse of sockets that plain/misuse.rb does not test.
+# Wrong calls of sockets that plain/misuse.rb does not test.
 class MisuseTest < Conformance::Case
   under_gc_stress
 

@@ -198,7 +198,7 @@ if Godwit.has?(:draft)
       pull.recv(timeout: 5)
       stats = eventually do
         assert_same monitor, monitor.pipes_stats
-        pull.events # libzmq processes the request in this call
+        pull.events # libzmq answers pipes_stats in this call
         event = monitor.recv_nonblock(exception: false)
         event if event != :wait_readable && event.name == :pipes_stats
       end

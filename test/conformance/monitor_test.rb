@@ -165,7 +165,8 @@ class MonitorTest < Conformance::Case
     pull, theirs = monitored(:PULL)
     pull.connect(push.last_endpoint)
     until_event(theirs, :handshake_succeeded)
-    # The I/O thread completed the PULL's handshake before it transferred this message.
+    # One I/O thread serves all sockets in order: when this message has arrived, that thread has
+    # completed the PULL's handshake.
     assert_flows(*connected_pair(:DEALER, :DEALER))
     own_monitor(push.monitor)
     assert_same push, push.wait_connected(timeout: 30)

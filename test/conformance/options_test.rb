@@ -189,7 +189,7 @@ class OptionsTest < Godwit::TestCase
     end
   end
 
-  # The table of options has 30 where `get` returns 30.0.
+  # The table of options has the Integer 30 where `get` returns the Float 30.0.
   def normal(value, like) = (like.is_a?(Integer) && value == like) ? like : value
 
   def test_defaults_of_a_context

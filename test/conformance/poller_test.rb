@@ -37,7 +37,7 @@ class PollerTest < Conformance::Case
     assert_equal [[rep, [:readable]]], facts(waiting.value)
   end
 
-  # After its send a REQ can receive. ZMQ_FD may not signal the reply that follows.
+  # A call of `send` makes the REQ ready to receive. ZMQ_FD may not signal the reply that follows.
   test "a request that another thread makes between two waits is not missed" do
     rep, req = connected_pair(:REP, :REQ, transport: :inproc)
     poller = open_poller(req)

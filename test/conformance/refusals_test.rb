@@ -44,9 +44,9 @@ class RefusalsTest < Godwit::TestCase
         text = /\Agodwit: PULL refused a client( at 127\.0\.0\.1)?: #{Regexp.escape(text)}\z/
         3.times { knock(server, curve: wrong, server_key: wrong.public_key) }
         assert_match text, lines.pop
-        # Clients whose address the kernel no longer knows cause at most one line more.
+        # If the kernel no longer knows a client's address, the server may print one line more.
         assert_operator lines.size, :<=, 1
-        # The warning about the last of these clients may come only a minute later.
+        # The first warnings may still be about clients with wrong keys.
         text = /\Agodwit: PULL refused a client.*this side uses CURVE, and a client does not/
         eventually do
           clock.advance(61)

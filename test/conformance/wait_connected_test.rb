@@ -152,7 +152,7 @@ class WaitConnectedTest < Conformance::Case
     threads.each { |thread| assert_same push, thread.value }
   end
 
-  # wait_connected reads the PUB's subscriptions, and so consumes the edge that wakes the sender.
+  # wait_connected reads the PUB's subscriptions, which consumes the sender's edge of ZMQ_FD.
   each_transport "a PUB that drops nothing sends on while another thread counts its " \
     "peers" do |transport|
     pub = open_socket(:PUB, xpub_no_drop: true, send_hwm: 1).bind(endpoint_for(transport))

@@ -111,8 +111,8 @@ class EdgePageTest < EdgeCase
     source.sub("127.0.0.1:#{port}", "127.0.0.1:#{other}")
   end
 
-  # Starts nginx with the page's configuration, but with other paths and a limit of one request a
-  # second, which a slow machine exceeds too.
+  # Starts nginx with the page's configuration, but with other paths, and with a limit of one
+  # request a second, which even a slow machine exceeds.
   # @return [Array(Child, Integer)] nginx, and its port
   def start_own(conf)
     port = Godwit::TestSupport::Ports.free

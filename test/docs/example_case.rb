@@ -5,7 +5,7 @@ require_relative "page"
 require_relative "../support/network"
 require_relative "../../rakelib/support/mruby_build"
 
-# The base of the classes that run the examples of the pages, each in a process.
+# The base of the classes that run the examples of the pages, each example in its own process.
 class ExampleCase < Godwit::TestCase
   DEADLINE = 15
 

@@ -2,7 +2,7 @@
 
 require_relative "support/edge_case"
 
-# Clients depart at each kind of wait: the app's `ensure` runs, and the worker retains nothing.
+# Clients disconnect during each kind of wait: the app's `ensure` runs, and no memory is lost.
 class EdgeDeparturesTest < EdgeCase
   deadline 1_000
 

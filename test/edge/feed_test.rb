@@ -2,7 +2,7 @@
 
 require_relative "support/edge_case"
 
-# Edge::Feed: one SUB socket of a worker reads for all its streams.
+# Edge::Feed: one SUB socket of a worker receives the messages for all streams of the worker.
 class EdgeFeedTest < EdgeCase
   deadline 600
 

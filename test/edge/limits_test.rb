@@ -2,7 +2,7 @@
 
 require_relative "support/edge_case"
 
-# godwit_memory and godwit_stall: code that needs too much memory, or too long.
+# godwit_memory and godwit_stall: code that needs too much memory, or too much time.
 class EdgeLimitsTest < EdgeCase
   deadline 900
 
@@ -108,7 +108,7 @@ class EdgeLimitsTest < EdgeCase
     end
   end
 
-  # Query => the line of STALLER at which that code stalls.
+  # Query => the number of the line of STALLER that runs too long.
   STALLS = {"loop" => 11, "fiber" => 12, "deep" => 6, "fifo" => 14}.freeze
   STALLER = <<~RUBY
     def deep(level)

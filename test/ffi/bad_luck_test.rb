@@ -114,7 +114,7 @@ class BadLuckTest < Godwit::TestCase
     assert_equal "native", Godwit::Backend.choose("native", "jruby")
   end
 
-  # This machine has a libzmq, so the child's loader refuses every name with "libzmq".
+  # This machine has a libzmq. So a stub in the child refuses every library whose name has "libzmq".
   test "no libzmq anywhere: the error lists the names and folders" do
     deaf = <<~'RUBY'
       require "ffi"

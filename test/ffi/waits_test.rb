@@ -83,7 +83,7 @@ class FFIWaitsTest < Godwit::TestCase
   def late_for_the_socket(&block)
     real = LIBC.method(:wait_poll)
     late = ->(polled, count, milliseconds) do
-      real.call(polled, Thread.current[:late] ? 1 : count, milliseconds) # 1: the eventfd alone
+      real.call(polled, Thread.current[:late] ? 1 : count, milliseconds) # 1: polls only the eventfd
     end
     LIBC.stub(:wait_poll, late, &block)
   end

@@ -7,7 +7,7 @@ class GuideWorkersTest < GuideCase
   test "load balancing: a slow worker delays no other request" do
     broker = example("load_balancing/broker", "tcp://127.0.0.1:*", "tcp://127.0.0.1:*")
     front, back = endpoints(broker)
-    # The clients' requests wait for the first worker.
+    # The clients' requests wait until the first worker is ready.
     clients = %w[Ann Bob].to_h { |name| [name, example("load_balancing/client", front, 60, name)] }
     slow, quick = [0.3, 0].map { |work| example("load_balancing/worker", back, work) }
 

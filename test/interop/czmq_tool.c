@@ -86,7 +86,7 @@ static int beacon (int port, char *payload)
     char *host = zstr_recv (actor);
     printf ("host %s\n", host ? host : "");
     zstr_free (&host);
-    /* CZMQ excludes payloads that equal the published one, so PUBLISH comes first. */
+    /* CZMQ drops received payloads that equal its own published one, so PUBLISH comes first. */
     zsock_send (actor, "sbi", "PUBLISH", payload, from_hex (payload), 20);
     zsock_send (actor, "sb", "SUBSCRIBE", "", (size_t) 0);
 

@@ -155,7 +155,7 @@ class LoggerBroadcasterTest < Godwit::TestCase
     one = subscriber(relay)
     relay.stop.wait(5)
     push_to(relay).send_many(Array.new(600) { |i| frames(i + 1) })
-    with_constants(Broadcaster, DRAIN: 10) { relay.close } # 10 s at most, until no record comes
+    with_constants(Broadcaster, DRAIN: 10) { relay.close } # close receives for 10 s at most
     assert_equal [*1..600], sink.records.select { |record| record.writer == WRITER }.map(&:seq)
     assert_equal [*1..600], Array.new(600) { one.recv(timeout: 5).seq }
     assert_predicate sink, :closed?

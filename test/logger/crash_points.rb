@@ -1,8 +1,8 @@
 # frozen_string_literal: true
 
 # The programs of crash_points_test.rb load this file. {CrashPoints.arm} makes the process kill
-# itself at its nth step: before or after a call that changes a file or sends a message. All threads
-# share the count.
+# itself at a given step. Steps are the moments before and after each call that changes a file or
+# sends a message, in all threads together.
 module CrashPoints
   @remaining = nil
 

@@ -125,7 +125,7 @@ class LoggerDropInTest < Godwit::TestCase
     caller = in_thread { 3.times { |number| log.info(number.to_s) } }
     until_full(log)
     capture_io { log.close }
-    caller.value # the thread raised nothing
+    caller.value # raises if the thread has raised
   end
 
   test "in another Ractor it is refused at construction" do

@@ -311,7 +311,7 @@ class LoggerDurableTest < Godwit::TestCase
     copy = nil
     _, said = capture_io do
       copy = logger(@receiver.last_endpoint, durable: "#{folder} copy")
-      copy.info("third") # for the receiver, number 2 of this id is "second"
+      copy.info("third") # the receiver already has number 2 of this id: "second"
       assert_flushed(copy)
       copy.info("fourth")
       assert_flushed(copy)

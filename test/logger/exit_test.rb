@@ -140,8 +140,8 @@ class LoggerExitTest < Godwit::TestCase
     end
   end
 
-  # Ruby kills the remaining threads again at each Ctrl-C. If a killed sender had a successor, the
-  # process would never end.
+  # Ruby kills the remaining threads again at each Ctrl-C. If a killed sender started a successor,
+  # the process would never end.
   EARLY = <<~RUBY
     class Godwit::Logger
       # Acts like a Ctrl-C at the first line of close_all.

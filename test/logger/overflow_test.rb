@@ -202,6 +202,6 @@ class LoggerOverflowTest < Godwit::TestCase
     end
     assert_operator 50_000 * (stats.queued + stats.sent), :<, 2_000_000
     assert_equal (0...stats.sent - 1).to_a, records(stats.sent - 1).map { |one| one.text.to_i }
-    eventually { log.stats.sent > stats.sent } # the reads made room for more
+    eventually { log.stats.sent > stats.sent } # the reads made room for further records
   end
 end

@@ -13,7 +13,8 @@ class LoggerRecordTest < Godwit::TestCase
   Levels = Godwit::Logger.const_get(:Levels)
   Topic = TOPIC
 
-  # @return [Godwit::Logger::Record] with the required fields and `more`
+  # @param more [String] the end of the header's JSON text, after the required fields
+  # @return [Godwit::Logger::Record]
   def parsed(topic: "INFO...", seq: 1, more: "}", text: "")
     Record.parse(
       [topic, %({"v":1,"writer":"#{WRITER}","seq":#{seq},"tseq":3,"t_ns":5#{more}), text]

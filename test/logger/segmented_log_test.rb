@@ -87,7 +87,7 @@ class LoggerSegmentsTest < Godwit::TestCase
     last = files.last
     bytes = File.binread(last)
     found = []
-    open_segments { |seq, _| found << seq } # yields the last file's note, then its entries
+    open_segments { |seq, _| found << seq } # yields the last file's note (seq 0), then its entries
     before = 15 - (found.size - 1)
     note, entry = 24, 36
     (0..bytes.bytesize).step((RUBY_ENGINE == "jruby") ? 13 : 5) do |size|

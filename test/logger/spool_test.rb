@@ -73,7 +73,7 @@ class LoggerSpoolTest < Godwit::TestCase
     log.info("left")
     spooled(log, 1)
     capture_io { log.close }
-    # The logger cannot open these locks, as in a folder of another user.
+    # A folder has the lock file's name: the logger cannot open it, as in another user's folder.
     %w[0 f].each do |digit|
       Dir.mkdir("#{folder}/#{digit * 32}") && Dir.mkdir("#{folder}/#{digit * 32}/lock")
     end

@@ -173,7 +173,7 @@ class FFIRzmqDifferencesTest < Godwit::TestCase
     poller.delete(reader.fileno)
     GC.start
     assert_equal "x", reader.read_nonblock(1) # the layer has not closed the IO
-    # With a closed item poll fails; deregister removes the item.
+    # poll fails while a registered item is closed. deregister removes such an item.
     [IO.pipe.first, open_old(ZMQ::PAIR)].each do |closed|
       poller.register_readable(closed)
       closed.close

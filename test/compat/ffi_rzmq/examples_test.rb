@@ -5,7 +5,7 @@ require_relative "ffi_rzmq_case"
 
 # examples/ffi-rzmq: programs for that gem, run unchanged with the gem and through the layer.
 class FFIRzmqExamplesTest < FFIRzmqCase
-  # Each runtime with itself, and the layer with the gem.
+  # The runtimes of the two programs of an example: the same one twice, or the layer and the gem.
   PAIRS =
     [:gem, *RUNTIMES.keys].zip([:gem, *RUNTIMES.keys]) +
     [%i[native gem], *([%i[gem ffi]] if RUNTIMES.key?(:ffi))]

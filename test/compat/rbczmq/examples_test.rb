@@ -71,7 +71,7 @@ class RbczmqExamplesTest < Godwit::TestCase
     readers = [
       script("log_subscriber", to, "one ERROR"), script("log_subscriber", to, "two", "line 9999")
     ]
-    open_socket(:PUSH).connect(from).then do |push| # sends until both have subscribed
+    open_socket(:PUSH).connect(from).then do |push| # sends until both readers have subscribed
       eventually(deadline: 20 + START) do
         ["one ERROR: sync", "two: sync"].each { |line| push.send(line) }
         readers.all? do |reader|
@@ -96,7 +96,7 @@ class RbczmqExamplesTest < Godwit::TestCase
     assert_equal "10 numbers, 55 in all; the loop gave -1\n", seen.lines.last
   end
 
-  # Scripts that run alone => their output.
+  # Scripts that need no second process => their output.
   {
     "push_pull" => "1000 tasks by 5 threads, the results add up to 999000\n",
     "frames_and_messages" => <<~TEXT

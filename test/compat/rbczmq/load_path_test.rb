@@ -35,7 +35,7 @@ class RbczmqLoadPathTest < Godwit::TestCase
     RUBY
   end
 
-  # What the program loads first => the feature that it requires then, and the error.
+  # What the program loads first => the feature that it then requires, and the error of that call.
   REFUSED = {
     "module ZMQ; end" =>
       ["godwit/compat/rbczmq", /another gem has defined module ZMQ already/],

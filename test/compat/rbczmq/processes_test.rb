@@ -4,7 +4,8 @@ require_relative "rbczmq_case"
 
 # Signals, forks, exits: in child processes.
 class RbczmqProcessesTest < Godwit::RbczmqCase
-  # `signalled` repeats the signal until the block has ended: a signal ends only a wait that runs.
+  # `signalled` repeats the signal until the block has ended, since a signal ends a wait only if it
+  # arrives during the wait.
   HEAD = <<~RUBY
     require "godwit/compat/rbczmq"
     require "zmq"

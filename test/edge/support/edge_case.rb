@@ -26,7 +26,8 @@ class EdgeCase < Godwit::TestCase
     run ->(env) { [200, {}, [JSON.generate(outcome { eval(env["rack.input"].read) })]] }
   RUBY
 
-  # Ruby of an app. SAID counts calls of `noted` by name, their errors by class, and all their ends.
+  # Ruby of an app. SAID counts by name the calls of `noted`, by class the errors of their blocks,
+  # and under "ensure" the blocks that have ended.
   NOTED = <<~RUBY
     SAID = Hash.new(0)
     def noted(name)

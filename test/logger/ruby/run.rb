@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
-# run.rb FOLDER: the tests of Ruby's Logger (FOLDER: rakelib/support/ruby_logger_tests.rb), where
-# `Logger` is Godwit::Logger.
+# Runs the tests of Ruby's Logger with Godwit::Logger in place of `Logger`. The argument is the
+# folder that rakelib/support/ruby_logger_tests.rb has fetched.
 require "godwit"
 
 folder = ARGV.shift

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# A device between clients and workers, with a capture, until its context ends.
+# A device with a capture socket forwards between clients and workers until its context ends.
 context = ZMQ::Context.new
 front = open_socket(context, ZMQ::ROUTER)
 back = open_socket(context, ZMQ::DEALER)

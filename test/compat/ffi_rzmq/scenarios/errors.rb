@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# Failures return -1 and an errno.
+# Calls that fail return -1 and set an errno.
 context = ZMQ::Context.new
 push = open_socket(context, ZMQ::PUSH)
 pull = open_socket(context, ZMQ::PULL)
