@@ -55,7 +55,7 @@ module Godwit
       private_constant(*names)
     end
 
-    # Ruby makes no copy of a mask that is frozen and compares by identity.
+    # For Thread.handle_interrupt. Ruby copies no mask that is frozen and compares by identity.
     NEVER = {Object => :never}.compare_by_identity.freeze
     private_constant :NEVER
 
@@ -77,9 +77,9 @@ module Godwit
       #   of KIP-848, with brokers and librdkafka that have it; `instance:`: a name of this process,
       #   for static members of groups; `kafka:`: a Hash of librdkafka's properties, but those that
       #   Work sets. For the environment's URL the JSON object in GODWIT_WORK_SETTINGS has such
-      #   settings, too; a keyword goes before
+      #   settings, too; a keyword of the call overrides it
       # @return [Client]
-      # @raise [ArgumentValueError] for another URL, or for settings that such a log does not have
+      # @raise [ArgumentValueError] for a URL of another form, or settings that its log lacks
       # @raise [StateError] when there is no URL
       # @raise [AccessError] when there is no log, with `create: false`
       # @raise [AccessError, CorruptError, LockedError] for a file
@@ -94,7 +94,7 @@ module Godwit
       end
 
       # @return [Client] that {connect} made; else a new one for the environment's GODWIT_WORK_URL
-      # @raise [StateError] when there is neither
+      # @raise [StateError] without a call of {connect} and without GODWIT_WORK_URL
       def client
         @client || Timers.locked(@lock, :log) do
           @client ||= make(ENV["GODWIT_WORK_URL"])

@@ -56,12 +56,12 @@ module Godwit
       # @!attribute partitions
       #   @return [Integer] number of partitions that the member owns
       # @!attribute pid
-      #   @return [Integer, nil] id of its process
+      #   @return [Integer, nil] id of the member's process
       # @!attribute host
-      #   @return [String, nil] host of its process
+      #   @return [String, nil] host of the member's process
       # @!attribute silent
-      #   @return [Integer] seconds since the last report of its process, which reports once a
-      #     second; on Kafka 0
+      #   @return [Integer] seconds since the last report of the member's process, which reports
+      #     once a second; on Kafka 0
       Member = Struct.new(:member, :group, :topic, :partitions, :pid, :host, :silent,
         keyword_init: true)
     end

@@ -8,7 +8,7 @@ module Godwit
     #
     # **Threads**: one at a time.
     class Batch
-      # Enumerable's methods, which do not call {#each}.
+      # Enumerable's methods. They use the Array of messages, and do not call {#each}.
       # @private
       module Methods
         (Enumerable.instance_methods - %i[to_a entries each_with_index]).each do |name|

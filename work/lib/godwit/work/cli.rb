@@ -19,7 +19,7 @@ module Godwit
       ]
         .to_h { |name| [name, name.capitalize.to_sym] }.freeze
 
-      # Files whose name is not their command's.
+      # Commands whose file has another name than the command: there are none.
       FILES = {}.freeze
 
       # The values that `tail --from` and `seek --to` accept.

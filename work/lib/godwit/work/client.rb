@@ -11,7 +11,7 @@ module Godwit
       MAX_VALUE = 1 << 20
       # The most bytes of a key and the headers together.
       MAX_KEY = 64 << 10
-      # Bytes of values, keys and headers of one call, after which it begins new blocks.
+      # A call of `produce_many` begins new blocks after so many bytes of values, keys and headers.
       # @private
       BLOCK = 1 << 20
       # The most records of a block: a consumer loads whole blocks into its memory.
@@ -288,7 +288,7 @@ module Godwit
 
       # @private
       # @param position [Position] of a partition that a member of this process owns
-      # @return [Array<Source>] blocks from the offset on: the first one contains it
+      # @return [Array<Source>] blocks from the offset on: the first one contains this offset
       def fetch(position, offset, bytes)
         sources(position.topic, position.partition, @engine.fetch(position, offset, bytes))
       end
@@ -379,7 +379,7 @@ module Godwit
         raise Godwit::Errors.bad_value(operation, name, "an Integer, 0 #{most}", given)
       end
 
-      # Reads up to the ends that the partitions have at the call.
+      # Reads the records up to the ends that the partitions have when this method is called.
       def read_all(topic, positions, &block)
         ends = end_offsets[topic]
         positions.each_index do |number|

@@ -26,7 +26,7 @@ module Godwit
     # `partitions` is an Array of Integers.
     #
     # **Threads**: each worker has an instance of its own for each partition. The hooks have another
-    # instance, and a thread, which calls one after the other.
+    # instance, and a thread of their own, which calls one hook after the other.
     class Consumer
       # The declarations of a class.
       # @private
@@ -57,8 +57,8 @@ module Godwit
         # @return [Array<Class>]
         def descendants = subclasses.flat_map { |klass| [klass, *klass.descendants] }
 
-        # @return [Array<Class>] those with a name and a topic, in the order of their definition;
-        #   of classes with one name the newest
+        # @return [Array<Class>] the consumers with a name and a topic, in the order of their
+        #   definition; of classes with the same name the newest
         def classes = Consumer.known.select { |klass| klass.name && klass.settings.topic }
 
         # @private
@@ -108,9 +108,9 @@ module Godwit
 
         # How often a record that failed runs again.
         # @param count [Integer] 0 or more; default 5
-        # @param backoff [Range<Numeric>] seconds before the first and at most before a later retry,
-        #   default 1..300; each waits twice as long as the one before. A jitter makes a wait up to
-        #   a tenth shorter or longer
+        # @param backoff [Range<Numeric>] from the seconds before the first retry to the most
+        #   seconds before a later one, default 1..300. Each retry waits twice as long as the one
+        #   before; at random up to a tenth shorter or longer
         # @return [nil]
         # @raise [ArgumentValueError]
         def retries(count, backoff: BACKOFF)
@@ -127,8 +127,8 @@ module Godwit
           nil
         end
 
-        # The records that one worker at a time handles: those of a partition, the default, or of a
-        # key.
+        # Sets which records are handled one after the other: those of a partition (the default), or
+        # those of a key.
         # @param by [Symbol, #call] :key, :partition, or a lambda that gets a message and returns
         #   its key
         # @return [nil]
@@ -172,7 +172,7 @@ module Godwit
 
         # @private
         # @return [Integer, Float, nil]
-        # @raise [ArgumentValueError] unless it is nil or more than 0
+        # @raise [ArgumentValueError] unless `seconds` is nil or more than 0
         def check_seconds(operation, name, seconds)
           number = Declaration.finite(seconds)
           return number if seconds.nil? || number&.positive?

@@ -115,8 +115,8 @@ module Godwit
       end
 
       # Starts a thread that kills the workers `drain` seconds after {#stop}: a handler may hang in
-      # a transaction, and the coordinator waits for it. The thread starts before {#stop}, since
-      # Ruby's exit waits for a thread that begins later.
+      # a transaction, for whose end the coordinator waits. The thread starts before {#stop}, since
+      # Ruby's exit would wait for a thread that {#stop} starts.
       def limit
         Worker.new do
           @stopping.pop
@@ -176,7 +176,7 @@ module Godwit
         end
       end
 
-      # Posts one call of the coordinator for all workers that end a chunk before the call runs.
+      # Posts one call of the coordinator for all workers that end their work before the call runs.
       def after_chunk
         return if @posted || @ending
         @posted = true

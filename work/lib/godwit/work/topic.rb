@@ -23,8 +23,8 @@ module Godwit
     #   @return [Array<Integer>] the partitions' ids in the engine
     Topic = Struct.new(:name, :partitions, :format, :partitioner, :retain, :retain_bytes, :kafka,
       :ids, keyword_init: true) do
-      # In all programs a key has the same partition, which librdkafka's `consistent_random` also
-      # chooses, or with :murmur2 `murmur2_random` and Kafka's Java client.
+      # A key has the same partition in all programs. librdkafka's `consistent_random` chooses this
+      # partition, too; with :murmur2, its `murmur2_random` and Kafka's Java client do.
       # @param key [String]
       # @return [Integer, nil] the partition; nil: any partition, for the key "" with :crc32
       def partition_of(key)

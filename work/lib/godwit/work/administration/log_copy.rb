@@ -9,7 +9,7 @@ module Godwit
     # **Threads**: one.
     # @private
     class LogCopy
-      READ = 1 << 20 # bytes of one read, about
+      READ = 1 << 20 # approximate bytes of one read
       # A topic's number of records, and the number of those that the other log had before the copy.
       Count = Struct.new(:topic, :records, :before, keyword_init: true)
 
@@ -40,7 +40,7 @@ module Godwit
 
       private
 
-      # Checks that no consumer runs in either log: in the other log it would begin at offset 0.
+      # Checks that no member of the groups runs: in the other log it would begin at offset 0.
       def check_members
         groups = @from.positions.map(&:group).uniq
         one = @from.members.find(&:alive) ||
@@ -50,8 +50,8 @@ module Godwit
           "group #{one.group.inspect}: stop the consumers, and copy again")
       end
 
-      # Checks that no group needs records older than their topic's `retain`: Kafka does not know
-      # such groups, and would delete the records.
+      # Checks that no group needs records older than their topic's `retain`: Kafka deletes such
+      # records, even if a group has not handled them.
       def check_old
         now = Process.clock_gettime(Process::CLOCK_REALTIME, :millisecond)
         one = @from.positions.find do |position|
@@ -127,7 +127,7 @@ module Godwit
         [block.values[index], block.keys&.[](index), block.headers(index), block.time(index)]
       end
 
-      # Checks that the other log's last record equals the record before this log's next one.
+      # Checks that the other log's last record is a copy of the record before the next one to copy.
       def check_last(topic, there, number, offset)
         both = [[@from, topic, offset], [@to, there, offset - @starts[topic.name][number]]]
         last = both.map do |engine, one, at|

@@ -3,7 +3,7 @@
 module Godwit
   module Work
     module CLI
-      # `godwit-work copy`: from a file to Kafka.
+      # `godwit-work copy`: copies a log from a file to Kafka.
       class Copy < Command
         summary "Copies the topics of a file, and the positions of its groups, to Kafka."
         usage "copy FROM [TO]"

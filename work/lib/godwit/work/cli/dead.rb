@@ -5,7 +5,7 @@ require_relative "listing"
 module Godwit
   module Work
     module CLI
-      # `godwit-work dead`: the dead letters, of one topic or of all.
+      # `godwit-work dead`: lists the dead letters of one topic or of all topics.
       class Dead < Listing
         summary "Lists the dead letters, and why they failed."
         usage "dead [TOPIC] [--json]"

@@ -5,7 +5,7 @@ require_relative "listing"
 module Godwit
   module Work
     module CLI
-      # `godwit-work doctor`: why records are not handled.
+      # `godwit-work doctor`: reports why records are not handled.
       class Doctor < Listing
         summary "Reports stuck handlers, dead processes, groups without members, and the like."
         usage "doctor [--check] [--json]"

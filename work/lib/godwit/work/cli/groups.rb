@@ -5,7 +5,7 @@ require_relative "listing"
 module Godwit
   module Work
     module CLI
-      # `godwit-work groups`: the groups, or their members.
+      # `godwit-work groups`: lists the groups, or their members.
       class Groups < Listing
         summary "Lists the groups, their topics, members and lag."
         usage "groups [--members] [--json]"

@@ -5,7 +5,7 @@ require_relative "listing"
 module Godwit
   module Work
     module CLI
-      # `godwit-work lag`: how far each group is in each partition.
+      # `godwit-work lag`: shows how far each group is in each partition.
       class Lag < Listing
         summary "Lists how far each group is in each partition, and the member that has it. " \
           "Names processes that do not report."
@@ -27,8 +27,8 @@ module Godwit
            member: position.member, **process(@members[position.member])}
         end
 
-        # Adds the process of a member to a row of JSON. The table has no such column, but a line of
-        # text for each silent process.
+        # Adds the member's process to a row of JSON. A table has no such column: below it `table`
+        # prints a line for each silent process.
         def process(member)
           return {} unless options[:json]
           {process: nil, host: nil, **(member&.facts || {}).slice(:process, :host),

@@ -12,7 +12,7 @@ module Godwit
           ends the command with status 1. The error tells which lines before it were written.
         TEXT
 
-        LINES = 1_000 # lines of one transaction
+        LINES = 1_000 # most lines of one transaction
         private_constant :LINES
 
         private
@@ -24,7 +24,7 @@ module Godwit
         def call(arguments)
           topic, = accept(arguments, "topic")
           log = client
-          # An unknown topic raises, even without a line of input.
+          # This call raises for an unknown topic, even if there is no line of input.
           log.produce_lines(topic, [], nil, 0)
           $stdin.each_line(chomp: true).each_slice(LINES).with_index do |lines, index|
             log.produce_lines(topic, lines, options[:key], index * LINES)

@@ -3,7 +3,7 @@
 module Godwit
   module Work
     module CLI
-      # `godwit-work requeue`: a dead letter returns to its topic.
+      # `godwit-work requeue`: returns a dead letter to its topic.
       class Requeue < Command
         summary "Returns a dead letter to its topic: only the group that failed handles it again."
         usage "requeue TOPIC --offset PARTITION/OFFSET"

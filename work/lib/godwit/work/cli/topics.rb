@@ -5,7 +5,7 @@ require_relative "listing"
 module Godwit
   module Work
     module CLI
-      # `godwit-work topics`: the topics of a log.
+      # `godwit-work topics`: lists the topics of a log.
       class Topics < Listing
         summary "Lists the topics, their partitions and their records."
         usage "topics [--json]"

@@ -3,8 +3,8 @@
 module Godwit
   module Work
     module CLI
-      # `godwit-work version`: the versions of godwit-work, the log's library, godwit, libzmq and
-      # Ruby.
+      # `godwit-work version`: prints the versions of godwit-work, SQLite or librdkafka, godwit,
+      # libzmq and Ruby.
       class Version < Command
         summary "Prints the versions of godwit-work, SQLite or librdkafka, godwit, libzmq and Ruby."
         usage "version [--json]"

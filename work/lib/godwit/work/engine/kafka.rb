@@ -2,7 +2,7 @@
 
 module Godwit
   module Work
-    # Kafka by librdkafka, which the gem ffi calls. Nothing loads it without a `kafka://` URL.
+    # Kafka by librdkafka, which the gem ffi calls. Only a `kafka://` URL loads librdkafka.
     # @private
     module Kafka
       # The engines of this process.

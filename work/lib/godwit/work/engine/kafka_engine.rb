@@ -66,12 +66,12 @@ module Godwit
 
       def bounds(topic, since = 0) = @cluster.bounds(topic.name, topic.partitions, since)
 
-      # The version changes with each wake-up, and four times a second.
+      # The version changes with each rebalance of a member, and four times a second.
       def version = [@wakes, (Timeout.now * QUARTER).floor]
       def lacks = LACKS
       def commit_every = COMMIT_EVERY
 
-      # @return [Kafka::WakeUp] the wake-up of a runner
+      # @return [Kafka::WakeUp] a new one, for a runner
       # @raise [UnsupportedError] when the brokers have no transactions
       def listen
         @wake_ups.delete_if { |_, one| one.closed? }

@@ -106,7 +106,7 @@ module Godwit
         # RDWR: this process is a writer, too, so it reads no end of file when other writers close.
         @io = File.open(@path, OPEN)
         report
-        # A forked child must close the FIFO: a dead parent would seem to live.
+        # A forked child must close the FIFO: as long as it does not, a dead parent seems to live.
         ForkDetector::OF_PARENT.add(@io)
       rescue Errno::ENOSPC
         raise FullError, "#{folder}: #{Database::FULL}"

@@ -5,15 +5,15 @@ module Godwit
     # A partition that this process owns: the records that workers may run, and its progress.
     # @private
     class Assignment
-      # No more are fetched while RECORDS records are unfinished, or their blocks have BYTES bytes.
+      # No more records are fetched while RECORDS of them, or blocks of BYTES bytes, are unfinished.
       RECORDS = 10_000
       AHEAD = 2_000 # most records that wait for a worker: more would only use memory
       BYTES = 64 << 20
       # After CRASHES unclean ends of a process at one watermark, records run one at a time. The
       # record that runs alone at one more unclean end becomes a dead letter.
       CRASHES = 2
-      # A record that was running or not yet committed may have ended the process. Records run one
-      # at a time: 1,000 records, or at least 32 when these have taken over a second in all.
+      # The number of records that run one at a time after such ends: 1,000 records, or at least 32
+      # when these have taken more than ISOLATED_SECONDS in all.
       ISOLATED = (32..1_000)
       ISOLATED_SECONDS = 1
 
@@ -53,7 +53,7 @@ module Godwit
       #   :done when the hook has ended
       attr_accessor :revoked
 
-      # @return [Boolean] whether records run one at a time, each stored as a note before its run
+      # @return [Boolean] whether records run one at a time, after the engine has stored which one
       def isolated? = @position.crashes >= CRASHES
 
       # @return [Integer, nil] offset of a record that has ended its process too often
@@ -242,8 +242,8 @@ module Godwit
         messages
       end
 
-      # Dequeues one record while the progress has no room: the record at the watermark, or a record
-      # that has failed before. The end of such a record makes the progress smaller.
+      # Dequeues one record while {Progress#room} is 0: the record at the watermark, or a record
+      # that has failed before. The end of such a record makes the stored progress smaller.
       def dequeue_stored
         return [] if @running > 0
         @lanes.dequeue_first do |message|

@@ -44,7 +44,7 @@ module Godwit
         @lock = Mutex.new
       end
 
-      # Commits the assignments that have changed. The next commit tries failed ones again.
+      # Commits the assignments that have changed. After a failure the next call commits them again.
       # @param assignments [Array<Assignment>]
       # @return [Array<Assignment>] the assignments that this process has lost
       def commit(assignments)

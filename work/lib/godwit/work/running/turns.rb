@@ -2,9 +2,9 @@
 
 module Godwit
   module Work
-    # Chooses what a worker runs next. A record of an isolated assignment is stored as a note, and
-    # runs alone in its process until a commit removes the note: no record is blamed when another
-    # record ends the process.
+    # Chooses what a worker runs next. A record of an assignment that is {Assignment#isolated?} is
+    # stored as a note, and runs alone in its process until a commit removes the note: no record is
+    # blamed when another record ends the process.
     #
     # **Threads**: {Workers} changes the state under its lock.
     # @private

@@ -24,7 +24,7 @@ module Godwit
       attr_reader :handled
 
       # @param loop [Loop] of the coordinator
-      # @yield after each chunk, in the worker's thread
+      # @yield in the worker's thread, each time when it has run the records that it got
       def start(coordinator, stuck, loop, &after)
         @coordinator = coordinator
         @stuck = stuck
@@ -38,10 +38,10 @@ module Godwit
       # @return [Thread, nil] a worker that has not ended
       def alive = @threads&.find(&:alive?)
 
-      # Lets no worker begin another chunk.
+      # Lets no worker get more records.
       def stop = @ending = true
 
-      # Lets no worker begin another chunk. The workers wait until the runner stops.
+      # Lets no worker get more records. The workers wait until the runner stops.
       def quiet = @quiet = true
       def kill = @threads&.each(&:kill)
 

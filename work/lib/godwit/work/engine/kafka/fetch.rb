@@ -26,11 +26,11 @@ module Godwit
         end
 
         # Returns the blocks and failures that have come, without waiting.
-        # @param bytes [Integer] of records, about
+        # @param bytes [Integer] approximate bytes of records to return
         # @return [Array<Block, Failure>]
         def drain(bytes) = Native.drain(@queue.address, RECORDS, bytes)
 
-        # Waits until something comes, or the time is over.
+        # Waits until blocks or failures have come, or the time is over.
         def wait(seconds)
           @pipe[0].read_nonblock(4_096, exception: false) if @pipe[0].wait_readable(seconds)
         end

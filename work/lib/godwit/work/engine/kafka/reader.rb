@@ -15,7 +15,7 @@ module Godwit
         end
 
         # @param offset [Integer] of the first record; if it was deleted, of the next one
-        # @param bytes [Integer] of records, about
+        # @param bytes [Integer] approximate bytes of records to return
         # @return [Array<Block>] empty at the partition's end
         def read(topic, partition, offset, bytes)
           Timers.locked(@lock, :read) do

@@ -80,8 +80,8 @@ module Godwit
       # @return [Integer] how many rows this connection has written
       def changes = @database.total_changes
 
-      # A transaction that gets the write lock at its beginning: so no statement in it fails because
-      # another connection wrote meanwhile.
+      # Runs the block in a transaction that gets the write lock at its beginning: so no statement
+      # fails because another connection wrote meanwhile.
       # @return [Object] the block's value
       def transaction
         rows("BEGIN IMMEDIATE")

@@ -7,7 +7,7 @@ module Godwit
     # generation fails.
     # @private
     class Groups
-      SEEN_EVERY = 3_600_000 # milliseconds between two updates of a group's `seen`
+      SEEN_EVERY = 3_600_000 # ms between two updates of `seen`, when a group last had a member
       BITS = Records::OFFSET_BITS
 
       GROUP = "SELECT id FROM godwit_groups WHERE name = ?"

@@ -6,7 +6,7 @@ module Godwit
       # A partition that this process owns. It has its own queue: librdkafka stops fetching into a
       # full queue, and goes on with the other partitions.
       #
-      # **Threads**: the coordinator of a Runner alone.
+      # **Threads**: one, that of a Runner's coordinator.
       # @private
       class Claim
         RECORDS = 10_000 # most records that a drain returns
@@ -14,7 +14,7 @@ module Godwit
         NONE = Block.encode([]).freeze
 
         # @param pipe [IO] librdkafka writes the partition's id to it when records have come
-        # @param seek [String, nil] the id of the operator's seek that the position follows
+        # @param seek [String, nil] the id of the operator's last seek that the position includes
         def initialize(engine, handle, position, pipe, seek = nil)
           @engine = engine
           @handle = handle
@@ -23,7 +23,7 @@ module Godwit
           @blocks = []
           @behind_gap = false
           @draining = false
-          @stopped_at = nil # the missing offset at which reading stopped, until librdkafka seeks
+          @stopped_at = nil # see {#stopped_at}
           topic = position.topic
           forget_position
           @queue = Functions.queue_get_partition(handle.pointer, topic.name, position.partition)
@@ -37,10 +37,10 @@ module Godwit
         # @return [Position] of the last commit
         attr_accessor :position
 
-        # @return [String, nil] the id of the operator's seek that the position follows
+        # @return [String, nil] the id of the operator's last seek that the position includes
         attr_accessor :seek
 
-        # @return [Integer, nil] the missing offset at which librdkafka has stopped reading
+        # @return [Integer, nil] where librdkafka has stopped reading: the log lacks this offset
         attr_reader :stopped_at
 
         # Continues at another offset.
@@ -52,9 +52,9 @@ module Godwit
           @stopped_at = nil
         end
 
-        # Continues at the log's start, unless the start is before the missing offset. No rebalance
+        # Continues at the log's start, unless the start is before {#stopped_at}. No rebalance
         # may be under way: librdkafka would treat this call as a part of the rebalance.
-        # @return [Integer, nil] the log's start, if it is before the missing offset: the topic was
+        # @return [Integer, nil] the log's start, if it is before {#stopped_at}: the topic was
         #   made again, or its brokers have lost records
         def go_on
           first = @engine.cluster.first(@position.topic.name, @position.partition)
@@ -67,7 +67,7 @@ module Godwit
 
         # Returns the blocks that end behind the offset; a later call may return a block again.
         # @param offset [Integer] of the next record to read
-        # @param bytes [Integer] of records, about
+        # @param bytes [Integer] approximate bytes of records to return
         # @return [Array<Block>]
         def fetch(offset, bytes)
           @blocks.shift while @blocks.any? && @blocks.first.finish <= offset
@@ -100,16 +100,16 @@ module Godwit
           raise others.first.to_error(:fetch) if others.any?
         end
 
-        # Reads again after an exception, such as one of Thread#raise, ended a drain: its records
-        # are lost.
+        # Reads again after an exception, such as one of Thread#raise, ended a drain, since the
+        # records of that drain are lost.
         def drain_again(offset)
           read_from(@blocks.last&.finish || offset)
           forget_position
           @draining = false
         end
 
-        # Adds a block without records, which leads the reader past control records: librdkafka
-        # returns none of them.
+        # Adds an empty block, which moves the position behind control records, such as the end of a
+        # transaction: librdkafka does not return control records.
         def pass(offset)
           reached = passed
           return if reached <= offset || reached == @before || offset <= @failed
@@ -117,8 +117,8 @@ module Godwit
           @behind_gap = false
         end
 
-        # Makes `pass` ignore the present position: librdkafka may report it until records come. An
-        # error moves this position, too: @failed is the largest offset of an error.
+        # Makes `pass` ignore librdkafka's present position, which stays the old one until records
+        # come, and offsets up to @failed, the largest of an error, which moves the position, too.
         def forget_position
           @before = passed
           @failed = -1

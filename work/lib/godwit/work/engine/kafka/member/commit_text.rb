@@ -4,8 +4,8 @@ module Godwit
   module Work
     module Kafka
       # The text that a commit has beside its offset: the owner, fields of {Position}, the id of an
-      # operator's seek. It is no binary data, since brokers replace bytes that are not UTF-8. The
-      # text of another program counts as empty.
+      # operator's seek. The text is UTF-8, since brokers replace other bytes. The text of another
+      # program counts as empty.
       #
       # @!attribute owner
       #   @return [String, nil] names the member that owns the partition; a release removes it

@@ -3,8 +3,8 @@
 module Godwit
   module Work
     module Kafka
-      # Commits of a member without outputs. During a rebalance the group refuses commits of an
-      # older generation, also for partitions that the member keeps: such a commit is sent again.
+      # Writes a member's commits that have no outputs. During a rebalance the group refuses commits
+      # of an older generation, also for partitions that the member keeps: they are sent again.
       #
       # **Threads**: any.
       # @private
@@ -14,8 +14,8 @@ module Godwit
         REFUSED = [22, 25, 27, 113].freeze
         AGAIN = 0.02 # seconds between two attempts to commit
         WAIT = 5 # seconds that a commit waits for the brokers
-        PATIENCE = 3 # seconds of attempts; a heartbeat finds a lost session sooner
-        # The group has refused a commit.
+        PATIENCE = 3 # most seconds of attempts; if the session is lost, a heartbeat tells it sooner
+        # Raised when the group has refused a commit.
         class Refused < StandardError
           # @return [Error] for the caller
           attr_reader :error
@@ -26,15 +26,15 @@ module Godwit
           end
         end
 
-        # @param wake_up [WakeUp] of the runner; its `abandon` ends waits
+        # @param wake_up [WakeUp] the runner's; `abandon` of this object ends the waits of commits
         def initialize(handle, group, wake_up)
           @handle = handle
           @group = group
           @wake_up = wake_up
         end
 
-        # @return [LostError, nil] of a commit that the group has refused, although librdkafka does
-        #   not know that the member has lost its partitions
+        # @return [LostError, nil] the error of a commit that the group has refused, although
+        #   librdkafka does not know that the member has lost its partitions
         attr_reader :lost
 
         # @param entries [Array<PartitionList::Entry>]

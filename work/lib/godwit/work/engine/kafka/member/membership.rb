@@ -8,7 +8,7 @@ module Godwit
       # A consumer class of this process in its group: a handle of librdkafka, and the partitions
       # that the group assigned to it.
       #
-      # **Threads**: the coordinator of a Runner alone, but any may call {#commit} and {#close}.
+      # **Threads**: that of a Runner's coordinator; any thread may call {#commit} and {#close}.
       # @private
       class Membership
         ASSIGN = -175
@@ -19,7 +19,7 @@ module Godwit
 
         # @param starts [Hash{Integer => Integer}] where the group begins in partitions without a
         #   commit
-        # @param wake_up [WakeUp] for records and events
+        # @param wake_up [WakeUp] to whose pipe librdkafka writes when records or events have come
         def initialize(engine, group, topic, starts, wake_up)
           @engine = engine
           @group = group
@@ -61,7 +61,7 @@ module Godwit
           @claims[position.partition].fetch(offset, bytes)
         end
 
-        # Commits without outputs.
+        # Commits positions, without outputs.
         # @param positions [Array<Position>]
         def commit(positions, owned: true, noted: {})
           @commits.write(entries(positions, owned, noted))
@@ -123,8 +123,8 @@ module Godwit
 
         private
 
-        # Joins the group. The group shows the client's name of a static member's first process,
-        # also after a restart: so that name has no process id.
+        # Joins the group. For a static member the group shows the `client.id` of the member's first
+        # process, also after a restart: so this `client.id` has no process id.
         def subscribe
           client = "godwit #{(@mark == @owner) ? Process.pid : 0} #{@mark} #{@topic.name}"
           settings = @engine.settings.consumer(@group, @topic.partitions, client, @topic.name)
@@ -164,8 +164,8 @@ module Godwit
           finish_revocation
         end
 
-        # Notes partitions that the group has assigned. The answer to the group does not wait until
-        # their positions are known.
+        # Stores partitions that the group has assigned. The member answers the group before the
+        # positions of these partitions are known.
         def arrive(list)
           @arriving += list
           @unanswered = true
@@ -185,7 +185,7 @@ module Godwit
             "instance: give each process an instance: of its own")
         end
 
-        # Answers a revocation once all its partitions are given up: the group waits for that.
+        # Answers a revocation once all its partitions are given up: the group waits for the answer.
         def finish_revocation
           return if @leaving.nil? || @leaving.any? { |one| @claims.key?(one.partition) }
           unassign(@leaving)
@@ -198,8 +198,8 @@ module Godwit
           end
         end
 
-        # Begins to read the partitions whose positions are known. The next call tries the others
-        # again: those that failed, and those behind an open transaction.
+        # Begins to read the partitions whose positions are known. The next call tries the other
+        # partitions again: those that failed, and those behind an open transaction.
         def assign
           begin_reading([]) if @unanswered
           @unanswered = false
@@ -212,7 +212,7 @@ module Godwit
           @unmarked.concat(positions)
         end
 
-        # Commits this process as the owner. Only then the Runner gets the partitions.
+        # Commits this process as the owner of new partitions. Then the Runner gets the partitions.
         def commit_marks
           return if @unmarked.empty?
           commit(@unmarked)
@@ -257,7 +257,7 @@ module Godwit
         # @return [Boolean] whether an operator has paused the topic in this group
         def paused? = !@engine.state["pause", @group, @topic.name].nil?
 
-        # @return [Work::Topic] with the partitions that it has got since
+        # @return [Work::Topic] with the partitions that the topic has got since this member joined
         def refresh(arriving)
           grown = arriving.any? { |one| one.partition >= @topic.partitions }
           grown ? @topic = @engine.topics.fetch(@topic.name) : @topic

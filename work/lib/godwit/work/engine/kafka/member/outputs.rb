@@ -11,11 +11,11 @@ module Godwit
       # **Threads**: one at a time, as {Committer} calls it.
       # @private
       class Outputs
-        ATTEMPTS = 3 # how often a transaction is tried in all, when each try is aborted
+        ATTEMPTS = 3 # most tries of a transaction whose tries are all aborted
         START = 2 # seconds for which `start` waits for the brokers
-        ABORT = 5 # seconds for which an abort waits for the brokers; a new producer aborts it, too
+        ABORT = 5 # seconds that an abort may take; if it fails, a new producer ends the transaction
         AGAIN = 0.05 # seconds before a step or a refused transaction is repeated
-        # A step of the transaction failed. `facts` are librdkafka's; nil: a record was not written.
+        # A step of the transaction failed. `facts` is an {Errors::Facts}; nil if `append` failed.
         class Failure < StandardError
           attr_reader :facts
 
@@ -31,8 +31,8 @@ module Godwit
             BrokerError.new(@error.message, code: facts&.code, name: facts&.name, retriable: true)
           end
 
-          # @return [Boolean] whether the same transaction may succeed. The coordinator ends a slow
-          #   transaction, and may then refuse its records or its other steps.
+          # @return [Boolean] whether the same transaction may succeed. Kafka's transaction
+          #   coordinator ends a slow transaction, and may then refuse its records or other steps
           def again?
             return fatal? || @error.is_a?(LostError) if facts.nil?
             (facts.abortable || facts.fatal) && !refused?
@@ -44,8 +44,8 @@ module Godwit
           # @return [Boolean] whether the producer cannot go on
           def fatal? = facts ? facts.fatal : @error.fatal?
         end
-        # The group's refusals. The other codes of LostError tell that the coordinator has ended a
-        # transaction.
+        # The group's refusals. The other codes of LostError tell that Kafka's transaction
+        # coordinator has ended a transaction.
         REFUSED = %w[
           ILLEGAL_GENERATION UNKNOWN_MEMBER_ID STALE_MEMBER_EPOCH FENCED_INSTANCE_ID
         ].freeze
@@ -141,7 +141,7 @@ module Godwit
           end
         end
 
-        # Calls a function in slices until librdkafka knows the outcome, or until the limit.
+        # Calls a function with short waits until librdkafka knows the outcome, or until the limit.
         # @param limit [Numeric, nil] seconds; nil: no limit
         def step(one, name, *arguments, limit: @settings.timeout)
           start = Timeout.now

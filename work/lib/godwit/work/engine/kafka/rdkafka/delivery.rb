@@ -10,7 +10,7 @@ module Godwit
       # * `code`: 0, or librdkafka's error of the first record that failed.
       # * `failed`: number of records that failed, or for which the queue was full: they were not
       #   written, as far as librdkafka knows.
-      # * `missing`: how many had no report in time: they may have been written.
+      # * `missing`: number of records without a report in time: they may have been written.
       # @private
       Delivery = Struct.new(:offsets, :times, :code, :failed, :missing) do
         # @param counts [Array<Integer>] the records of each batch

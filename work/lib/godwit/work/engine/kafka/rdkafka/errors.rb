@@ -88,7 +88,7 @@ module Godwit
         class << self
           # @param code [Integer] an rd_kafka_resp_err_t
           # @param operation [Symbol] such as :produce
-          # @param text [String, nil] of a broker, or librdkafka's last cause; nil: the code's
+          # @param text [String, nil] of a broker, or librdkafka's last cause; nil: `code`'s text
           # @param resource [String, nil] such as "topic payments"
           # @param retriable [Boolean, nil] as librdkafka says; nil: as RETRIABLE says
           # @return [Error, UnsupportedError] to raise

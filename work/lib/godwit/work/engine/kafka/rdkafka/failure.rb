@@ -7,7 +7,7 @@ module Godwit
       # the partition, the offset (below 0: of no record), and librdkafka's text.
       # @private
       Failure = Struct.new(:code, :topic, :partition, :offset, :text) do
-        # @return [Boolean] whether the partition's end is reached: no error
+        # @return [Boolean] whether the entry tells the end of the partition, which is no error
         def end? = code == -191
 
         # @return [Boolean] whether the offset is before the log's start, or behind its end

@@ -15,7 +15,7 @@ module Godwit
         ERROR = 8 # librdkafka's number for the event of an error that no call reports
         NO_CLOSE = 8 # a flag: destroy does not leave the group
         SLICE = 0.5 # most seconds that a call of librdkafka waits
-        SHORT = 0.1 # the same for calls that the end of a runner interrupts
+        SHORT = 0.1 # most seconds that a call waits if the end of a runner interrupts it
         TEXT = 512 # most bytes of an error's text
 
         # Releases a queue whose events woke a pipe: librdkafka's threads may keep the queue, and
@@ -88,7 +88,7 @@ module Godwit
           !pointer.nil?
         end
 
-        # @return [#call] returns the {#cause} for a handle whose main queue is forwarded
+        # @return [#call] returns the {#cause}, if librdkafka forwards the main queue to another one
         attr_writer :cause
 
         # @return [String, nil] the last error of the connection
@@ -101,11 +101,11 @@ module Godwit
           Functions.queue_destroy(queue) if queue
         end
 
-        # Forgets the client without an end of its threads: while a consumer cannot leave its group,
+        # Forgets the client, and lets its threads run: while a consumer cannot leave its group,
         # librdkafka's `destroy` waits for ever.
         def forget = @lock.synchronize { @pointer = nil }
 
-        # @yieldparam queue [FFI::Pointer] until the block ends
+        # @yieldparam queue [FFI::Pointer] a new queue, which is destroyed when the block ends
         # @return [Object] the block's value
         def queue
           queue = Functions.queue_new(pointer)
@@ -114,8 +114,8 @@ module Godwit
           Functions.queue_destroy(queue) if queue
         end
 
-        # Waits for an event in slices, so that an interrupt ends it.
-        # @yieldparam event [FFI::Pointer] until the block ends
+        # Waits for an event in slices of SLICE seconds, so that an interrupt ends the wait soon.
+        # @yieldparam event [FFI::Pointer] the event, which is destroyed when the block ends
         # @return [Object, nil] the block's value; nil: the time is over
         def event(queue, seconds)
           start = Timeout.now

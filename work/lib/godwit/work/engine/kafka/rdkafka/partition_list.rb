@@ -12,7 +12,7 @@ module Godwit
 
         class << self
           # @param entries [Array<Entry>, nil] nil: all partitions, for which the list is NULL
-          # @yieldparam list [FFI::Pointer, nil] until the block ends
+          # @yieldparam list [FFI::Pointer, nil] the list, which is destroyed when the block ends
           # @return [Object] the block's value
           def with(entries)
             return yield nil unless entries
