@@ -80,9 +80,9 @@ module Godwit
           !!caller&.first&.match?(OURS) && (rubys.empty? || for_us?(rubys))
         end
 
-        # Whether Ruby allocated the memory for the extension's ZALLOC or ALLOC. If Ruby's functions
-        # have no names: calloc allocates for ZALLOC, and malloc for Ruby's own Strings and Arrays;
-        # in a deeper stack Ruby creates a class or collects garbage.
+        # Whether Ruby allocated this memory for the extension's ZALLOC or ALLOC. Without function
+        # names the depth decides: ZALLOC calls calloc directly, Ruby's Strings and Arrays use
+        # malloc, and in a deeper stack Ruby creates a class or collects garbage.
         def for_us?(rubys)
           names = rubys.map { |_, function, _| function }
           return false if names.include?(SLOT)

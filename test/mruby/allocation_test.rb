@@ -3,8 +3,8 @@
 require_relative "support/mruby_case"
 
 # Fails the n-th allocation of a C primitive, for n from 1 until the primitive succeeds: no message
-# is lost or doubled, nothing leaks, and the socket stays usable. The primitives run without Ruby
-# methods: in mruby 3.1 an error passes mrb_protect_error when a closure's copy fails.
+# is lost or doubled, nothing leaks, and the socket stays usable. The tests call no Ruby methods
+# with blocks: if the copy of a block fails, the error escapes mrb_protect_error of mruby 3.1.
 class MRubyAllocationTest < MRubyCase
   # `exhaust(name, check) { }` fails the block at each allocation, and calls `check` after each run.
   EXHAUST = <<~'RUBY'

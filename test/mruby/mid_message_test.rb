@@ -3,8 +3,8 @@
 require_relative "support/mruby_case"
 require_relative "../native/shim/shim"
 
-# A peer that vanishes in the middle of a message (law 3), as in test/process/mid_message_test.rb.
-# The shim pauses the sender after each frame, so that libzmq's threads notice the end of the peer.
+# A peer that vanishes in the middle of a message: the next peer gets the message whole (law 3). The
+# shim pauses the sender after each frame, so that libzmq's threads notice the peer's end.
 class MRubyMidMessageTest < MRubyCase
   UNTIL_CUT = <<~RUBY
     # Repeats the block until a message was cut. The block closes the peer within a millisecond in

@@ -25,7 +25,8 @@ class ScenariosTest < MRubyCase
 
     def run_all = @run_all ||= interpret("run")
 
-    # @return [Hash{String => String}] scenario => result, or the last line and errors by default
+    # @return [Hash{String => String}] scenario => its result. The default, for a scenario without a
+    #   result, is the last printed line and the errors.
     def results
       @results ||= begin
         lines, errors = run_all

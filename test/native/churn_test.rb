@@ -4,8 +4,8 @@ require "test_helper"
 
 # Sockets that are made and closed one after the other, each for one message.
 class ChurnTest < Godwit::TestCase
-  # The monitor that counts a socket's peers has an inproc endpoint. libzmq may not have released
-  # that endpoint yet when a new socket gets the memory of a closed one.
+  # The monitor that counts a socket's peers has an inproc endpoint, which libzmq may release late.
+  # A new socket at the memory address of a closed one must get another endpoint.
   test "3,000 sockets in a row, each connects, sends and closes" do
     pull = open_socket(:PULL, recv_hwm: 0).bind(endpoint_for(:inproc))
     # Until a message is received, libzmq retains the socket that sent it, and that socket's

@@ -5,7 +5,7 @@ require "support/draft_pairs"
 require_relative "counting"
 require_relative "shim/shim"
 
-# How thread-safe types wait (ADR 14). The stage `draft` has a libzmq with these types.
+# Thread-safe socket types wait on a libzmq poller (ADR 14). The stage `draft` has these types.
 class NativeDraftWaitsTest < Godwit::TestCase
   include DraftPairs
   include Godwit::TestSupport::Counting

@@ -201,7 +201,8 @@ class LostWakeupTest < Godwit::TestCase
     [router, peers]
   end
 
-  # Makes room at the peer. Returns when the peer's command about it is in the ROUTER's mailbox.
+  # Receives all messages of a peer. Returns when the ROUTER's mailbox has the command that reports
+  # the new room.
   def drain(peer, router)
     nil until peer.recv_nonblock(exception: false) == :wait_readable
     assert IO.select([IO.for_fd(router.zmq_fd, autoclose: false)], nil, nil, 5), "no edge came"

@@ -36,7 +36,8 @@ class MetricsTest < Godwit::TestCase
     series
   end
 
-  # @return [Hash{String => Numeric}] "NAME TYPE", "NAME SIDE" => value, of series with this label
+  # @return [Hash{String => Numeric}] "NAME TYPE" or "NAME SIDE" => value, for the series that have
+  #   the label `value`
   def metrics(value)
     text = Godwit.metrics
     assert_equal Encoding::UTF_8, text.encoding
@@ -46,7 +47,8 @@ class MetricsTest < Godwit::TestCase
     end
   end
 
-  # @return [Array] how many sockets of the type, messages and bytes the series with this name count
+  # @return [Array] numbers of sockets of this type, of their messages and of their bytes, from the
+  #   series of the endpoint `name`
   def counts(name, type, verb)
     metrics(name).values_at("godwit_sockets #{type}",
       "godwit_socket_#{verb}_messages_total #{type}", "godwit_socket_#{verb}_bytes_total #{type}")

@@ -38,12 +38,12 @@ class PeersTest < Godwit::TestCase
     RUBY
   end
 
-  # libzmq reports the end of a refused connection a while after its failure. The ends of other
-  # connections may come in between.
+  # libzmq reports the end of a refused connection some time after the failed handshake. It may
+  # report the ends of other connections in between.
   test "a peer that goes while a refused one is still there counts no longer, once both are gone" do
     push = guarded_push
     peer, = Array.new(2) { peer_of(push) }
-    stranger(push, "good") # stays in the middle of its handshake
+    stranger(push, "good") # this client stays in the middle of its handshake
     refused = refused_by(push)
     peer.close # libzmq reports the two ends in this order
     refused.close

@@ -2,8 +2,8 @@
 
 require "test_helper"
 
-# The proxy's loop in C: it reads its control in every state, loses no wake-up and no
-# message, and owns the objects it uses.
+# The proxy's loop in C: in every state it obeys stop, close and kill, loses no wake-up and no
+# message, and retains the objects that it uses.
 class NativeProxyTest < Godwit::TestCase
   # state => block that starts a proxy and brings it to that state
   STATES = {
@@ -188,8 +188,8 @@ class NativeProxyTest < Godwit::TestCase
     nil
   end
 
-  # @return [Integer, nil] the number of received messages, once the proxy retains one that found no
-  #   room; nil before that
+  # @return [Integer, nil] the number of messages that the proxy has received, once it retains one
+  #   that no peer has room for; nil before that
   def in_hand(proxy)
     looks =
       Array.new(2) do

@@ -104,7 +104,7 @@ class StatisticsTest < Godwit::TestCase
     assert_raises(RuntimeError) { one.totals }
     assert_raises(RuntimeError) { proxy.__send__(:_observe, one) }
     assert_raises(TypeError) { proxy.__send__(:_observe, "x") }
-    one.open(1, 1_000, 1) # open: another test reads the totals of all statistics
+    one.open(1, 1_000, 1) # opened, since another test reads the totals of all statistics
     assert_raises(TypeError) { one.record(["a", nil]) }
     proxy.start
     assert_raises(Godwit::BusyError) { proxy.__send__(:_observe, one) }

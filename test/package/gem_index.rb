@@ -65,7 +65,7 @@ module Godwit
       files
     end
 
-    # The platform comes from the file's name, since RubyGems 3.3 drops -gnu from it.
+    # The platform comes from the file's name, since RubyGems 3.3 drops -gnu from a spec's platform.
     def entry(path, spec)
       version = spec.version.to_s
       platform = File.basename(path, ".gem").delete_prefix("#{spec.name}-#{version}")

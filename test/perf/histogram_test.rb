@@ -20,7 +20,7 @@ class PerfHistogramTest < Godwit::TestCase
   end
 
   test "percentiles are within 0.1 % of the exact ones" do
-    random = Random.new(Minitest.respond_to?(:seed) ? Minitest.seed.to_i : 1) # JRuby's has no seed
+    random = Random.new(Minitest.respond_to?(:seed) ? Minitest.seed.to_i : 1) # no seed on JRuby
     values = Array.new(COUNT) { (1_000 * 3.6e9**random.rand).round.clamp(1_000, LONGEST) }
     histogram = Histogram.new
     values.each { |value| histogram.record_ns(value) }

@@ -62,7 +62,8 @@ class PerfMatrixTest < Godwit::TestCase
     silent = open_socket(:REP).bind(HERE)
     assert_nil agent.remaining_time
     agent.answer("do" => "begin", "run" => "mine")
-    echo = agent.instance_variable_get(:@echo) # tested by closed?, since its port is freed late
+    # The test checks by `closed?` that the echo ends, since libzmq frees the echo's port later.
+    echo = agent.instance_variable_get(:@echo)
     refute_predicate echo, :closed?
     assert_operator agent.remaining_time, :>, 60, "a row may take as long"
     agent.answer("do" => "measure", "run" => "mine", "endpoint" => silent.last_endpoint,

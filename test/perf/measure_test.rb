@@ -195,10 +195,11 @@ class PerfMeasureTest < Godwit::TestCase
     [pull, rep.last_endpoint, rep]
   end
 
-  # @return [Hash, nil] the values of the next message; nil if that message is no mark
+  # @return [Hash, nil] the values of the next message; nil unless the message is a mark, which
+  #   begins or ends the measured messages
   def mark(pull) = Perf::Server.values(pull.recv)
 
-  # @param patience [Numeric] time-out in seconds of each request; that of a send is 0.05 s
+  # @param patience [Numeric] seconds: the time-out of each request; a send times out after 0.05 s
   def impatient_throughput(endpoint, size:, count:, patience: PATIENCE)
     link = Perf.const_get(:Link).new(endpoint, patience, {context: context})
     link.define_singleton_method(:send_timeout) { 0.05 }

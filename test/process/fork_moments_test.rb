@@ -4,8 +4,8 @@ require "test_helper"
 require_relative "forking"
 require "native/shim/shim"
 
-# A fork while other threads wait, close a context, or hold a lock, and in the middle of a wait
-# (laws 5 and 7).
+# A fork while other threads wait, close a context or hold a lock, and in the middle of a wait. The
+# child must not hang, and must leave inherited sockets alone (laws 5 and 7).
 class ForkMomentsTest < Godwit::TestCase
   include Godwit::TestSupport::Forking
 

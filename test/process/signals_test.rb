@@ -38,7 +38,7 @@ class SignalsTest < Godwit::TestCase
     end
   end
 
-  # To close a Reader or a Stream locks a Mutex, which Ruby forbids in a trap handler.
+  # Closing a Reader or a Stream locks a Mutex, which Ruby forbids in a trap handler.
   {
     "object" => ["call.object.close", "ClosedError"],
     "context" => ["call.object.context.shutdown", "ContextTerminatedError"],

@@ -55,7 +55,8 @@ class ShellBridgesTest < Godwit::TestCase
     push = Shell::Push.new(socket = open_socket(:PUSH))
     socket.bind(endpoint_for(:tcp))
     stream = Shell.rows("yes", timeout: 0.05)
-    assert_raises(Godwit::TimeoutError) { push.run(stream, timeout: 1) } # end messages need a peer
+    # Without a peer `run` cannot send the messages that end the stream.
+    assert_raises(Godwit::TimeoutError) { push.run(stream, timeout: 1) }
     assert_equal [:timeout, true], [stream.status.timed_out, socket.closed?]
   end
 

@@ -69,7 +69,7 @@ class ShellPushPullTest < Godwit::TestCase
   end
 
   GREETING = "\xFF#{"\0" * 8}\x7F\x03\x00NULL#{"\0" * 48}".b
-  # Peers that are no PUSH or PULL. For the first two, libzmq reports the disconnect alone.
+  # Peers that are no PUSH or PULL. Of the first two, libzmq reports a disconnect and no handshake.
   STRANGERS = {
     "sends zeros" => "\0" * 20,
     "is a DEALER" => "#{GREETING}\x04\x1C\x05READY\x0BSocket-Type\0\0\0\x06DEALER".b,

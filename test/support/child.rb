@@ -15,9 +15,9 @@ module Godwit
         (RUBY_ENGINE == "jruby") ? ENV.fetch("GODWIT_TEST_JRUBY").split("\n") : [RbConfig.ruby]
       ).freeze
 
-      # Options for a program with gems, and without. RubyGems doubles the time to start,
-      # and Bundler adds three times as much as RubyGems, so a program gets only its gems' paths.
-      # JRuby brings its own gems; the FFI backend needs the gem ffi.
+      # Ruby's options for a program with gems (true) and without (false). A program with gems gets
+      # only their paths, since RubyGems doubles the time to start, and Bundler adds three times as
+      # much. JRuby brings its own gems; the FFI backend needs the gem ffi.
       GEMS = {
         true =>
           (RUBY_ENGINE == "jruby") ? [] :
@@ -32,8 +32,8 @@ module Godwit
       # The first words of a command line that runs `godwit`.
       GODWIT = [*RUBY, *GEMS[false], "-W", "-Ilib", "exe/godwit"].freeze
 
-      # Ruby's GC options for this stage (ADR 23). Not every child gets them: under -W Ruby prints
-      # them on $stderr.
+      # Ruby's GC settings for this stage, without which compaction may crash Ruby 3.1 (ADR 23). Not
+      # every child gets them: under -W Ruby prints them on $stderr.
       PAGES = {
         "RUBY_GC_HEAP_FREE_SLOTS_MAX_RATIO" => ENV.delete("RUBY_GC_HEAP_FREE_SLOTS_MAX_RATIO")
       }.compact.freeze

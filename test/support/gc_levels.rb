@@ -10,7 +10,7 @@ module Godwit
     # * normal:  the default above
     # * shuffle: moves all objects before each test
     # * stress: runs a minor GC at each allocation, in classes that call `under_gc_stress`; other
-    #   classes do not run. Finds missing marks and write barriers in C
+    #   classes do not run. This finds missing marks and write barriers in C
     # * stress-all: the same for all classes: `rake gc`
     # * none: leaves Ruby's settings, for stages in which compaction finds nothing or takes most of
     #   the time

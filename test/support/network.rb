@@ -120,7 +120,7 @@ class NetworkCase < Godwit::TestCase
   def run_inside
     path = File.join(scratch_dir, "results")
     env = {"GODWIT_TEST_NETWORK" => Network.id, RESULTS => path}
-    seed = ["--seed", Minitest.seed.to_s] if Minitest.respond_to?(:seed) # JRuby's has none
+    seed = ["--seed", Minitest.seed.to_s] if Minitest.respond_to?(:seed) # no seed on JRuby
     command = [*Godwit::TestSupport::Children::RUBY, "-Ilib", "-Itest", self.class.file, *seed]
     env = Godwit::TestSupport::Children::PAGES.merge(env)
     result = start_command(Network.command(*command), deadline: 180, env: env).finish

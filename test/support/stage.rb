@@ -39,7 +39,7 @@ module Godwit
       # @param prefix [Array<String>, nil] start of the command line
       # @param work whether the stage tests the gem godwit-work, in work/
       # @param jruby whether JRuby runs the files
-      # @param alone whether the stage writes files that others read, so that no other may run
+      # @param alone whether the stage writes files that other stages read, and so runs alone
       # @param prepare [#call, nil] prepares the stage, and returns more of the environment; its
       #   error fails the stage
       # @param missing [#call, nil] returns the reason why this system cannot run the stage, or nil

@@ -43,7 +43,7 @@ class StagesTest < Godwit::TestCase
     assert_equal ours.map(&:name), stages.select(&:work?).map(&:name)
   end
 
-  # A skip by not_on is in test/RUNTIMES.md. A plain `skip` would not be.
+  # test/RUNTIMES.md lists the skips by not_on, and no skip by a plain `skip`.
   test "no scenario that both backends run skips a runtime by other means" do
     skips =
       Dir["test/{conformance,waits,process,stress}/**/*.rb"].flat_map do |path|

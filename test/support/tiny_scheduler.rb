@@ -2,9 +2,9 @@
 
 module Godwit
   module TestSupport
-    # The smallest Fiber.scheduler: IO.select, timers, and a pipe through which other threads wake
-    # it. It shows that Godwit needs only the four methods of Ruby's scheduler interface, and lets a
-    # test decide which fiber runs first.
+    # The smallest Fiber.scheduler: IO.select, timers, and a pipe by which other threads wake the
+    # scheduler. It has only the four methods that Ruby requires, and a test can decide which fiber
+    # runs first.
     class TinyScheduler
       # Runs the block in a new thread under a new scheduler.
       # @yieldparam scheduler [TinyScheduler]

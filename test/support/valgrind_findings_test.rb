@@ -16,8 +16,9 @@ class ValgrindFindingsTest < Godwit::TestCase
   XMALLOC = %w[/x/libruby-3.3.so.3.3 ruby_xmalloc2].freeze
   LEAK = "Leak_DefinitelyLost"
 
-  # [kind, stacks, address]. Godwit's are: a bad read with the extension or libzmq in a stack (in a
-  # fiber's stack only if the address is in a freed block), and a leak of their allocations.
+  # [kind, stacks, address] of findings that count as Godwit's: a bad read with the extension or
+  # libzmq in a stack (in a fiber's stack only if the address is in a freed block), and a leak of
+  # memory that one of them allocated.
   OURS = [
     ["InvalidRead", [[UNNAMED], [FREE, EXTENSION]]],
     ["SyscallParam", [[%w[/x/libc.so.6 send], LIBZMQ]]],

@@ -79,7 +79,7 @@ class CommentsTest < Godwit::TestCase
   end
 
   def parameters(method)
-    return [] if method.attr_info && !method.attr_info.compact.empty? # YARD invents them
+    return [] if method.attr_info && !method.attr_info.compact.empty? # YARD invents parameters
     method.parameters.map(&:first)
       .reject { |name| name.start_with?("&") || name == "..." }
       .map { |name| name.delete("*:") }

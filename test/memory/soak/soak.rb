@@ -12,7 +12,7 @@ Object.include Godwit::TestSupport::Waiters
 module Soak
   MB = 1_000_000.0
   SAMPLES = 10
-  DESCRIPTORS = 2 # more open descriptors at the end than at the first measurement
+  DESCRIPTORS = 2 # by so much the number of open descriptors may grow
   TRIM =
     Fiddle::Function.new(
       Fiddle::Handle::DEFAULT["malloc_trim"], [Fiddle::TYPE_SIZE_T], Fiddle::TYPE_INT

@@ -12,7 +12,7 @@ settle = -> { sleep(0.3) }
 rounds = Soak.rounds(long: 2000, short: 400)
 Soak.flat("sockets", rounds: rounds, limit: 1, settle: settle) do |number|
   name = "inproc://soak.#{number}"
-  # Two sockets, and a wait that times out: the socket retains its waiter.
+  # A connected pair. The last receive times out, and the bound socket retains its waiter.
   Godwit::PAIR.bind(name, context: context) do |bound|
     Godwit::PAIR.connect(name, context: context) do |connected|
       connected.send("x" * 100)

@@ -126,7 +126,7 @@ int getaddrinfo(const char *node, const char *service, const struct addrinfo *hi
     static int (*next)(const char *, const char *, const struct addrinfo *, struct addrinfo **);
     if (!next) next = dlsym(RTLD_NEXT, "getaddrinfo");
     if (node && strstr(node, ".invalid"))
-        pass_time(microseconds("WINDOW_RESOLVE")); /* not names that Java looks up for itself */
+        pass_time(microseconds("WINDOW_RESOLVE")); /* not names that Java itself resolves */
     return next(node, service, hints, found);
 }
 

@@ -12,7 +12,7 @@ class WorkTimingTest < Godwit::WorkCase
   TAKEOVER = 1.0 # seconds until the partitions of a killed process run elsewhere
   UNCOMMITTED = 0.1 # seconds before a kill: records that ended in that time may run again
   IDLE = 0.005 # of a core, the limit for a process without records
-  WINDOW = 10 # seconds of that measurement
+  WINDOW = 10 # seconds of the measurement of an idle process
   APP = <<~RUBY
     require "godwit/work"
 
