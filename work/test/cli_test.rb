@@ -4,7 +4,7 @@ require "work_helper"
 require "json"
 require "sqlite3"
 
-# The command `godwit-work` as a whole. Its code is in `godwit`: test/cli has the other tests.
+# The command `godwit-work` as a whole. Its base is the CLI of the gem godwit: see also test/cli.
 class WorkCLITest < Godwit::WorkCase
   test "help lists every command and status" do
     output = well("--help")

@@ -6,7 +6,7 @@ require "support/running_consumers"
 class WorkBatchesTest < Godwit::WorkCase
   include RunningConsumers
 
-  # Writes the records, and runs a consumer, whose handler is the block, until they are finished.
+  # Writes records with these values. A consumer, whose handler is the block, finishes all of them.
   def consume(*values, &block)
     declare
     declare("out")

@@ -5,7 +5,7 @@ require "json"
 require "pty"
 require "sqlite3"
 
-# Each command of `godwit-work`, on a log with an application.
+# Tests each command of `godwit-work` on the log of an application.
 class WorkCommandsTest < Godwit::WorkCase
   APP = <<~RUBY
     require "godwit/work"

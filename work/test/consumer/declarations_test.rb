@@ -6,7 +6,7 @@ require "support/running_consumers"
 class WorkDeclarationsTest < Godwit::WorkCase
   include RunningConsumers
 
-  # @return [Class] a consumer of the topic "t" whose handler fails; the block declares more of it
+  # @return [Class] a consumer of the topic "t" whose handler raises; the block adds declarations
   def failing(&declarations)
     Class.new(Work::Consumer) do
       topic "t"
@@ -42,7 +42,7 @@ class WorkDeclarationsTest < Godwit::WorkCase
     eventually { client.groups.any? }
     client.produce("t", 1)
     assert_equal 1, seen.pop
-    eventually { client.groups[0].lag.zero? } # before a commit evict would repeat the record
+    eventually { client.groups[0].lag.zero? } # evict before the commit would repeat the record
     member = client.members.first
     assert_equal [8, nil], [member.partitions, member.pid]
     doctor = client.doctor

@@ -70,7 +70,7 @@ class WorkEndingsTest < Godwit::WorkCase
       entered << message.value
       go.pop
     }, workers: 1)
-    produce(*["quick"] * 100, *["slow"] * 100) # after quick records a worker gets many at a time
+    produce(*["quick"] * 100, *["slow"] * 100) # quick ones first: then a worker gets many at once
     assert_equal "slow", entered.pop
     runner.quiet
     eventually { runner.instance_variable_get(:@coordinator).assignments.all?(&:halted?) }

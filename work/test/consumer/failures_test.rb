@@ -7,7 +7,7 @@ require "timeout"
 class WorkFailuresTest < Godwit::WorkCase
   include RunningConsumers
 
-  # @return [Class] a consumer that notes each record's value and attempt, and then calls the block
+  # @return [Class] a consumer that adds value and attempt to {#seen}; it fails if the block is true
   def failing(**options, &fails)
     seen = self.seen
     fails ||= ->(_) { true }

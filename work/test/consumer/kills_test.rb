@@ -96,16 +96,16 @@ class WorkKillsTest < Godwit::WorkCase
     produce if producer
   end
 
-  # Stops a consumer. It finishes its running records, so none of them may run again. The test waits
-  # for "ready", since Ruby loses some signals that come while Ruby starts.
+  # Stops a consumer by TERM: it finishes its running records, so none of them may run again. The
+  # test waits for "ready", since Ruby loses some signals that come while Ruby starts.
   def stop(consumer)
     assert_child consumer.wait_for(/^ready$/).signal(:TERM).finish
     @consumers -= [consumer]
     consume
   end
 
-  # A committed record never runs again. Another record runs again only when its process was killed,
-  # or when the record had failed.
+  # A committed record never runs again. An uncommitted record runs again only when its process was
+  # killed, or when the record had failed.
   def assert_repeats_were_unfinished
     assert_empty again
     runs.group_by(&:place).each_value do |same|

@@ -195,7 +195,7 @@ class WorkModelTest < Godwit::WorkCase
     assert_equal @model.dead.sort, letters.sort
   end
 
-  # After the operator's last step all records get finished, and the members have equal shares.
+  # After the last random step the members finish all records, and their shares differ by at most 1.
   def settle
     pause if @model.paused
     200.times do

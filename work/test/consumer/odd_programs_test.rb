@@ -40,7 +40,7 @@ class WorkOddProgramsTest < Godwit::WorkCase
       runs += 1
       transaction { |_| produce("out", "a") }
     end
-    # A commit ends with a checkpoint, which may wait for the file's lock: the Timeout comes then.
+    # A commit ends with a checkpoint, which may wait for a lock: the test raises the Timeout there.
     one.client.engine.file.define_singleton_method(:checkpoint) do |_|
       next if (commits += 1) > 1
       Thread.new(Thread.current) { |thread| thread.raise(Timeout::Error) }.join
@@ -51,7 +51,7 @@ class WorkOddProgramsTest < Godwit::WorkCase
   end
 
   test "produce in a transaction finds a topic that another process has made" do
-    one = work("a") { |_| transaction { |_| produce("late", "a") } } # its cached topics lack "late"
+    one = work("a") { |_| transaction { |_| produce("late", "a") } } # the client's cache lacks it
     Work::Client.new(one.client.engine).topic("late", format: :text)
     one.drain
     assert_equal [["a"], []], [one.values("late"), one.events]

@@ -2,7 +2,7 @@
 
 require "support/running_consumers"
 
-# A consumer's own methods pause and resume.
+# The methods `pause` and `resume` of a consumer, which its handler calls.
 class WorkPauseTest < Godwit::WorkCase
   include RunningConsumers
 

@@ -68,8 +68,8 @@ class WorkProcessesTest < Godwit::WorkCase
     assert_empty client.each("in.dead").to_a
   end
 
-  # Ends of the process count together only at the same watermark, and commits of earlier records
-  # move the watermark. After two ends at one, the next end makes the running record a dead letter.
+  # Only ends of the process at the same watermark add up, and commits of earlier records move the
+  # watermark. After two ends at one watermark, a third makes the running record a dead letter.
   test "a record that ends its process three times is a dead letter, also behind others" do
     client.produce_many("in", (0...40).map { |number| [number.to_s, "key"] })
     places = []

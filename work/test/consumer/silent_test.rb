@@ -44,7 +44,7 @@ class WorkSilentTest < Godwit::WorkCase
   def events = @seen ||= [].tap { |all| client.on(:silent, :evicted) { |event| all << event } }
   def owners = engine.positions("copies", engine.topics["in"]).map(&:member)
 
-  # @return [Array<Listed>] the member if a member of the group "g" evicts it; else empty
+  # @return [Array<Listed>] the member, if a watcher in the group "g" evicts this member; else empty
   def check(watcher, member, now) = watcher.check([member], now, [%w[g t]])
 
   # Checks a silent member every half second, from 0 seconds up to this number of seconds.

@@ -70,7 +70,7 @@ class WorkStuckTest < Godwit::WorkCase
     with_clock do |clock|
       stuck = Work.const_get(:StuckHandlers).new(engine, log) { {} }
       watched = stuck.watch
-      # @return [Array<Integer>] offsets that two checks report, with these seconds between them
+      # @return [Array<Integer>] offsets that two checks report; between them these seconds pass
       check = lambda do |seconds, offset = nil|
         handler.running = [message.new(offset)] if offset
         stuck.send(:check_all)

@@ -6,7 +6,7 @@ require "support/running_consumers"
 class WorkTestingTest < Godwit::WorkCase
   include RunningConsumers
 
-  # @return [Godwit::Work::Testing] its handler is the block; without a block "bad" makes it fail
+  # @return [Godwit::Work::Testing] the handler is the block; by default it raises for "bad"
   def work(by: :key, &block)
     block ||= ->(message) { raise "no" if message.value == "bad" }
     @work = in_memory(retries: 1, backoff: 60..60, by: by, &block)

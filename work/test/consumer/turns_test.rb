@@ -4,7 +4,7 @@ require "work_helper"
 
 # Turns decides which records run at the same time, and which alone.
 class WorkTurnsTest < Godwit::WorkCase
-  # Replaces an assignment. Each lane has one record.
+  # Stands in for an Assignment, in which each lane has one record.
   Partition = Struct.new(:isolated, :records, :halted) do
     def isolated? = isolated
     def halted? = halted

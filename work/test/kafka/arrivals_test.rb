@@ -3,7 +3,7 @@
 require "work_helper"
 require "support/librdkafka"
 
-# While a group's transaction is open, the brokers do not send the group's committed offsets.
+# Arrivals while a group's transaction is open: the brokers do not send the committed offsets.
 class WorkKafkaArrivalsTest < Godwit::WorkCase
   Kafka = Godwit::Work.const_get(:Kafka)
   UNSTABLE = 88 # librdkafka's code UNSTABLE_OFFSET_COMMIT

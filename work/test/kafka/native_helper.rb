@@ -81,7 +81,7 @@ module NativeKafka
     list = Functions.topic_partition_list_new(1)
     place = Functions.topic_partition_list_add(list, topic, partition)
     Functions::Partition.new(place)[:offset] = offset
-    # Before the assignment: otherwise the consumer's own queue would get the first records.
+    # These calls come before the assignment: else the consumer's own queue gets the first records.
     queue = Functions.queue_get_partition(rk, topic, partition)
     Functions.queue_forward(queue, nil)
     failed = Functions.incremental_assign(rk, list)

@@ -21,7 +21,7 @@ class WorkKafkaPrototypesTest < Godwit::WorkCase
     ]
   }.flat_map { |version, names| names.map { |name| [name, version] } }.to_h.freeze
 
-  # Struct of Functions => its name in the header, and the names in the header of renamed fields.
+  # A struct of Functions => its type in rdkafka.h; the fields that have another name in rdkafka.h.
   STRUCTS = {
     Functions::Partition => ["rd_kafka_topic_partition_t", {error: :err, private: :_private}],
     Functions::Partitions => ["rd_kafka_topic_partition_list_t", {count: :cnt, elements: :elems}]

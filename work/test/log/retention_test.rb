@@ -25,8 +25,8 @@ class WorkRetentionTest < Godwit::WorkCase
     end
   end
 
-  # Runs one slice of retention, as if two seconds had passed. A slice lasts about 10 ms, so it
-  # ends early: each read of the clock adds a second.
+  # Runs one slice of retention, as if two seconds had passed. A slice ends after about 10 ms: here
+  # soon, since each read of the clock adds a second.
   def slice
     calls = 0
     engine.stub(:now, engine.now + 2_000) do

@@ -20,7 +20,7 @@ module KafkaAccounts
 
   def acknowledged = File.readlines(file("acknowledged"), chomp: true).map(&:to_i)
 
-  # @return [Integer] records; -1: the brokers do not list the group, as when its coordinator starts
+  # @return [Integer] the group's lag in records; -1: the brokers do not list the group now
   def lag
     own = client.groups.select { |one| one.group == group }
     own.empty? ? -1 : own.sum(&:lag)

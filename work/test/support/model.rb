@@ -9,8 +9,8 @@ class GroupModel
   # A record's key, how many runs of its handler fail first, and whether the handler uses a
   # transaction.
   Plan = Struct.new(:key, :failures, :transaction)
-  # A run that is not committed yet: its claim, its record's offset, and the output or the dead
-  # letter. A run with neither has failed, and the record runs again.
+  # A run that is not committed yet: its claim (member and generation), its record's offset, and the
+  # output or the dead letter. A run with neither has failed, and the record runs again.
   Change = Struct.new(:claim, :offset, :output, :dead)
 
   def initialize(partitions)

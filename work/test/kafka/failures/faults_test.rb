@@ -136,7 +136,7 @@ class WorkKafkaFaultsTest < Godwit::KafkaFailureCase
     client.topic("#{from}.b", format: :text)
     other = own(Work::Client.new(engine))
     assert_equal "text", other.engine.topics.fetch("#{from}.b").format
-    client.topic(from) # the deleted topic of facts had stored the format of `from`
+    client.topic(from) # the deleted topic _godwit.state had stored the format of `from`
     write(0...10)
     start
     all_run(0...10)

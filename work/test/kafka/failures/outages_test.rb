@@ -4,8 +4,8 @@ require "support/kafka_failures"
 
 # The broker ends or hangs while consumers and producers work.
 class WorkKafkaOutagesTest < Godwit::KafkaFailureCase
-  # The failure => the method that begins it, its seconds, the method that ends it, the producer's
-  # settings. No record may time out while the broker hangs: see the limits in work/docs/kafka.md.
+  # The failure => the method that begins it, its duration in seconds, the method that ends it, the
+  # producer's settings. No record may time out while the broker hangs: see work/docs/kafka.md.
   {
     "is away for a while" => [:kill, LONG ? 60 : 20, :start, {}],
     "is stopped by SIGSTOP for 20 s" => [:freeze, 20, :thaw, {timeout: 60}]

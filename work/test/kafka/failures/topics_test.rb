@@ -18,8 +18,8 @@ class WorkKafkaTopicsTest < Godwit::KafkaFailureCase
     eventually(deadline: 90) { outputs.size == ids.size && lag.zero? }
   end
 
-  # When the topic is made again => the ids of its new records. At once, they are so few that the
-  # offsets that the group has committed are greater than the new topic's offsets.
+  # When the topic is made again => the ids of its new records. With "at once", these are so few
+  # that the offsets which the group has committed are greater than the new topic's offsets.
   {"after the errors" => 200...400, "at once" => 200...240}.each do |time, ids|
     test "a topic is deleted, and made again #{time}: consumers go on" do
       consume_by(2)
