@@ -33,8 +33,8 @@ class KafkaCleaner
     settings = Kafka::Settings.new(url)
     @handle = Kafka::Handle.new(Kafka::Handle::PRODUCER, settings.producer)
     @request = Kafka::Request.new(@handle, settings.timeout)
-    @groups = Kafka::Groups.new(@handle, settings.timeout)
     @cluster = Kafka::Cluster.new(@handle, settings.timeout)
+    @groups = Kafka::Groups.new(settings, @cluster)
   end
 
   # Deletes all groups and topics. Raises if some still exist after KafkaLog::WAIT seconds.
@@ -54,7 +54,10 @@ class KafkaCleaner
   end
 
   # @return [nil]
-  def close = @handle.close
+  def close
+    @groups.close
+    @handle.close
+  end
 
   private
 

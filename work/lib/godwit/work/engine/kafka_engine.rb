@@ -25,7 +25,7 @@ module Godwit
         @lock = Mutex.new
         handle = @producer.handle
         @cluster = Kafka::Cluster.new(handle, settings.timeout) { @producer.problem }
-        @groups = Kafka::Groups.new(handle, settings.timeout)
+        @groups = Kafka::Groups.new(settings, @cluster)
         @reader = Kafka::Reader.new(settings, @cluster)
         @state = Kafka::State.new(settings, @cluster, &method(:write_state))
         @topics = Kafka::Topics.new(@cluster, @state, settings)
@@ -139,7 +139,8 @@ module Godwit
         @closed = true
         @memberships.values.each(&:close) # `values` copies: a runner may leave meanwhile
         @memberships.clear
-        [*@wake_ups.values.map(&:outputs), @reader, @state, @writer, @producer].uniq.each(&:close)
+        [*@wake_ups.values.map(&:outputs), @reader, @state, @groups, @writer, @producer].uniq
+          .each(&:close)
         nil
       end
 

@@ -3,28 +3,38 @@
 module Godwit
   module Work
     module Kafka
-      # The answer to a {Request}, which may come later.
+      # The answer to a {Request}, which may come later. Of several brokers that got the request
+      # one knows the answer, and the others refuse the request.
       # @private
       class Answer
         # @param queue [FFI::Pointer] for the answer, which this object destroys
         # @param operation [Symbol] for errors
         # @param resource [String, nil] for errors
+        # @param brokers [Integer] how many brokers got the request
         # @yieldreturn [Object] the answer's value
-        def initialize(handle, queue, operation, resource, &read)
+        def initialize(handle, queue, operation, resource, brokers, &read)
           @handle = handle
           @queue = queue
           @operation = operation
           @resource = resource
+          @brokers = brokers
           @read = read
         end
 
         # @param seconds [Numeric] to wait for the answer
         # @return [Object, nil] the answer's value; nil: the answer has not come
+        # @raise [Error] of the last broker that could answer
         def receive(seconds = 0)
-          @handle.event(@queue, seconds) do |event|
-            code = Functions.event_error(event)
-            next @read.call(event) if code.zero?
-            raise error(code, Functions.event_error_string(event))
+          start = Timeout.now
+          begin
+            @handle.event(@queue, Timeout.remaining(seconds, start)) do |event|
+              code = Functions.event_error(event)
+              next @read.call(event) if code.zero?
+              raise error(code, Functions.event_error_string(event))
+            end
+          rescue BrokerError => error
+            raise if !error.retriable? || (@brokers -= 1) < 1
+            retry
           end
         end
 

@@ -34,13 +34,25 @@ module Godwit
           start = Timeout.now
           loop do
             remaining = Timeout.remaining(limit, start)
-            code, found = metadata(remaining)
+            code, found = metadata(remaining) { |one| partitions_of(one) }
             return found if code.zero?
             cause, text = @problem.call
             raise Errors.of(cause || code, :connect, text) if
               remaining.zero? || REFUSED.include?(cause)
             raise Errors.of(code, :topics) unless Errors.retriable?(code)
           end
+        end
+
+        # Waits for an answer for 0.1 s at most.
+        # @return [Array<Integer>] ids of the brokers; without an answer those of the last one
+        # @raise [BrokerError] no broker has ever answered
+        def brokers
+          code, found = metadata(Handle::SHORT, all: 0) do |one|
+            structs(Functions::MetadataBroker, one[:broker_list], one[:brokers])
+              .map { |broker| broker[:id] }
+          end
+          @brokers = found if code.zero? && found.any?
+          @brokers || raise(Errors.of(code.zero? ? Errors::TIMED_OUT : code, :brokers))
         end
 
         # @param properties [Hash{String => String}]
@@ -122,25 +134,30 @@ module Godwit
           raise Godwit::Errors.of(ArgumentValueError, :topic, "#{name}: #{text.read_string}")
         end
 
-        # @return [Array(Integer, Hash)] an error's code; partitions of topics without an error
-        def metadata(seconds)
+        # @param all [Integer] 1: with all topics
+        # @yieldparam metadata [Functions::Metadata] until the block ends
+        # @return [Array(Integer, Object)] an error's code; the block's value
+        def metadata(seconds, all: 1)
           found = ::FFI::MemoryPointer.new(:pointer)
-          code = @handle.wait(:metadata, @handle.pointer, 1, nil, found,
+          code = @handle.wait(:metadata, @handle.pointer, all, nil, found,
             ([seconds, Handle::SLICE].min * 1000).ceil)
           return [code, nil] unless code.zero?
           begin
-            [0, partitions_of(Functions::Metadata.new(found.read_pointer))]
+            [0, yield(Functions::Metadata.new(found.read_pointer))]
           ensure
             Functions.metadata_destroy(found.read_pointer)
           end
         end
 
+        # @param type [Class] of the elements of an array in C
+        # @return [Array<FFI::Struct>]
+        def structs(type, first, count)
+          Array.new(count) { |index| type.new(first + index * type.size) }
+        end
+
         # @return [Hash{String => Integer}]
         def partitions_of(metadata)
-          topics = Array.new(metadata[:topics]) do |index|
-            type = Functions::MetadataTopic
-            type.new(metadata[:topic_list] + index * type.size)
-          end
+          topics = structs(Functions::MetadataTopic, metadata[:topic_list], metadata[:topics])
           topics.select { |topic| topic[:error].zero? }.to_h do |topic|
             [topic[:name].read_string.force_encoding(Encoding::UTF_8), topic[:partitions]]
           end

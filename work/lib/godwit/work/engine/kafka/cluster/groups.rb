@@ -5,6 +5,10 @@ module Godwit
     module Kafka
       # The groups of a cluster: their members and their committed offsets.
       #
+      # All brokers get the requests for a group, and those that do not have the group refuse them:
+      # librdkafka's own search for a group's coordinator may never end, and may abort the process
+      # (confluentinc/librdkafka, issue 4605). A refusal ends a process whose handle is a producer.
+      #
       # **Threads**: any. Each call waits for the brokers for `timeout` seconds at most.
       # @private
       class Groups
@@ -13,14 +17,24 @@ module Godwit
         # With this option a broker answers when open transactions have ended.
         STABLE = {require_stable_offsets: 1}.freeze
 
-        # @param timeout [Numeric] seconds that a call waits for the brokers
-        def initialize(handle, timeout)
-          @request = Request.new(handle, timeout)
+        PATIENCE = 10 # seconds; a group may have moved from a broker that does not answer
+        # Errors of a broker that does not have the group, or has not loaded it yet:
+        # COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR.
+        REFUSALS = [14, 15, 16].freeze
+
+        # @param settings [Settings]
+        # @param cluster [Cluster] knows the brokers
+        def initialize(settings, cluster)
+          @settings = settings
+          @brokers = {brokers: cluster.method(:brokers)}
+          @lock = Mutex.new
         end
+
+        def close = @lock.synchronize { @handle&.close }
 
         # @return [Array<String>] names of all groups
         def names
-          @request.call(:groups, :ListConsumerGroups, :valid) do |found|
+          request.call(:groups, :ListConsumerGroups, :valid) do |found|
             found.map { |one| utf8(Functions.ConsumerGroupListing_group_id(one)) }
           end
         end
@@ -31,11 +45,11 @@ module Godwit
           return {} if names.empty?
           texts = names.map { |name| ::FFI::MemoryPointer.from_string(name) }
           array = Request.array(texts)
-          @request.call(:members, :DescribeConsumerGroups, :groups, *array) do |found|
-            found.select { |one| Functions.ConsumerGroupDescription_error(one).null? }.to_h do |one|
-              [utf8(Functions.ConsumerGroupDescription_group_id(one)), members_of(one)]
-            end
-          end
+          known = {}
+          request.call(:members, :DescribeConsumerGroups, :groups, *array, **@brokers) do |found|
+            refused = found.filter_map { |one| describe(one, known) }
+            (names - known.keys).empty? ? known : raise(refused.last)
+          end.compact
         end
 
         # @param wanted [Array<PartitionList::Entry>, nil] nil: all partitions with a commit
@@ -62,13 +76,21 @@ module Godwit
 
         private
 
+        def request
+          @lock.synchronize do
+            @handle ||= Handle.new(Handle::CONSUMER, @settings.reader)
+            patience = [@settings.timeout, PATIENCE].min
+            @request ||= Request.new(@handle, @settings.timeout, patience: patience)
+          end
+        end
+
         # @param how [Symbol] :call or :send
         # @param function [Symbol] that reads or sets the offsets of a group
         def offsets(how, function, group, wanted, **options)
           PartitionList.with(wanted) do |list|
             wish = Functions.__send__(:"#{function}_new", group, list)
-            @request.public_send(how, :positions, function, :groups, *Request.array([wish]),
-              resource: group, **options) { |(one)| partitions(one, group) }
+            request.public_send(how, :positions, function, :groups, *Request.array([wish]),
+              resource: group, **@brokers, **options) { |(one)| partitions(one, group) }
           ensure
             Functions.__send__(:"#{function}_destroy", wish) if wish
           end
@@ -83,7 +105,21 @@ module Godwit
             raise Errors.of(Functions.error_code(error), :positions,
               Functions.error_string(error), resource: group)
           end
-          PartitionList.read(Functions.group_result_partitions(one))
+          found = PartitionList.read(Functions.group_result_partitions(one))
+          refused = found.find { |entry| REFUSALS.include?(entry.error) }
+          refused ? raise(Errors.of(refused.error, :positions, nil, resource: group)) : found
+        end
+
+        # Stores the members of a group.
+        # @param known [Hash{String => Array<Member>, nil}] nil: this user may not see the group
+        # @return [Error, nil] the error of a broker that does not know the group's members
+        def describe(group, known)
+          error = Functions.ConsumerGroupDescription_error(group)
+          code = error.null? ? 0 : Functions.error_code(error)
+          return Errors.of(code, :members) if Errors.retriable?(code)
+          name = utf8(Functions.ConsumerGroupDescription_group_id(group))
+          known[name] = (members_of(group) if code.zero?)
+          nil
         end
 
         def members_of(group)

@@ -7,6 +7,7 @@ module Godwit
       # @private
       class Request
         AGAIN = 0.02 # seconds before a refused request is sent again
+        ANY = -> { [nil] } # librdkafka chooses the broker
 
         class << self
           # @param pointers [Array<FFI::Pointer>]
@@ -28,9 +29,11 @@ module Godwit
         end
 
         # @param timeout [Numeric] seconds for an answer
-        def initialize(handle, timeout)
+        # @param patience [Numeric] seconds after which {#call} sends an unanswered request again
+        def initialize(handle, timeout, patience: timeout)
           @handle = handle
           @timeout = timeout
+          @patience = patience
         end
 
         # Sends a request, and waits for its answer. A broker that has just started may refuse the
@@ -40,10 +43,10 @@ module Godwit
         def call(*arguments, **options, &read)
           start = Timeout.now
           begin
-            send(*arguments, **options, &read).wait(@timeout + Handle::SLICE)
+            limit = [@patience, Timeout.remaining(@timeout, start)].min
+            send(*arguments, **options, &read).wait(limit + Handle::SLICE)
           rescue BrokerError => error
-            raise if !error.retriable? || error.code == Errors::TIMED_OUT ||
-              Timeout.remaining(@timeout, start).zero?
+            raise if !error.retriable? || Timeout.remaining(@timeout, start).zero?
             sleep AGAIN
             retry
           end
@@ -54,18 +57,22 @@ module Godwit
         # @param results [Symbol] the name of the answer's Array in librdkafka, such as :topics
         # @param arguments [Array] of the function, between the handle and the options
         # @param resource [String, nil] for errors
+        # @param brokers [#call] returns ids of the brokers that all get the request
         # @param options [Hash{Symbol => Integer}] names of `AdminOptions_set_…`, and values
-        # @yieldparam results [Array<FFI::Pointer>] the Array of the answer
+        # @yieldparam results [Array<FFI::Pointer>] the Array of a broker's answer
         # @yieldreturn [Object] the value
         # @return [Answer]
-        def send(operation, function, results, *arguments, resource: nil, **options)
+        def send(operation, function, results, *arguments, resource: nil, brokers: ANY, **options)
+          brokers = brokers.call
           queue = Functions.queue_new(@handle.pointer)
-          answer = Answer.new(@handle, queue, operation, resource) do |event|
+          answer = Answer.new(@handle, queue, operation, resource, brokers.size) do |event|
             result = Functions.__send__(:"event_#{function}_result", event)
             yield Request.list(:"#{function}_result_#{results}", result)
           end
-          with_options(options) do |native|
-            Functions.__send__(function, @handle.pointer, *arguments, native, queue)
+          brokers.each do |broker|
+            with_options(broker, options) do |native|
+              Functions.__send__(function, @handle.pointer, *arguments, native, queue)
+            end
           end
           answer
         rescue
@@ -75,10 +82,11 @@ module Godwit
 
         private
 
-        def with_options(options)
+        def with_options(broker, options)
           native = Functions.AdminOptions_new(@handle.pointer, 0) # 0: options for any request
           text = ::FFI::MemoryPointer.new(256)
-          Functions.AdminOptions_set_request_timeout(native, (@timeout * 1000).ceil, text, 256)
+          Functions.AdminOptions_set_request_timeout(native, (@patience * 1000).ceil, text, 256)
+          Functions.AdminOptions_set_broker(native, broker, text, 256) if broker
           options.each do |name, value|
             Errors.check(Functions.__send__(:"AdminOptions_set_#{name}", native, value), :options)
           end

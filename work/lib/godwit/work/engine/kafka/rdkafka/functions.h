@@ -72,6 +72,8 @@ rd_kafka_AdminOptions_t *rd_kafka_AdminOptions_new(rd_kafka_t *, rd_kafka_admin_
 void rd_kafka_AdminOptions_destroy(rd_kafka_AdminOptions_t *);
 rd_kafka_resp_err_t rd_kafka_AdminOptions_set_request_timeout(rd_kafka_AdminOptions_t *, int,
     char *, size_t);
+rd_kafka_resp_err_t rd_kafka_AdminOptions_set_broker(rd_kafka_AdminOptions_t *, int32_t, char *,
+    size_t);
 rd_kafka_error_t *rd_kafka_AdminOptions_set_isolation_level(rd_kafka_AdminOptions_t *,
     rd_kafka_IsolationLevel_t);
 rd_kafka_error_t *rd_kafka_AdminOptions_set_require_stable_offsets(rd_kafka_AdminOptions_t *,

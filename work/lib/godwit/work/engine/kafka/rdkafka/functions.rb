@@ -32,9 +32,14 @@ module Godwit
             :metadata_size, :size_t, :opaque, :pointer, :error, :int, :private, :pointer
         end
 
-        # The topics of a cluster: `struct rd_kafka_metadata`.
+        # The brokers and topics of a cluster: `struct rd_kafka_metadata`.
         class Metadata < ::FFI::Struct
           layout :brokers, :int, :broker_list, :pointer, :topics, :int, :topic_list, :pointer
+        end
+
+        # A broker in {Metadata}.
+        class MetadataBroker < ::FFI::Struct
+          layout :id, :int32, :host, :pointer, :port, :int
         end
 
         # A topic in {Metadata}.
