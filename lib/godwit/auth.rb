@@ -193,7 +193,7 @@ module Godwit
 
     private
 
-    # Handler's list of the running handlers belongs to the main Ractor.
+    # Only the main Ractor can read the Hash that has all running Handlers.
     def check_ractor
       return if Runtime.main_ractor?
       raise Errors.build(UnsupportedError, :auth, nil,

@@ -10,7 +10,7 @@ module Godwit
   module Backend
     CHOICES = %w[native ffi].freeze
     WITHOUT_EXTENSION = %w[jruby truffleruby].freeze
-    # The platform gem has an extension for each of its Rubies, such as 3.1/godwit_ext.so.
+    # The platform gem has one compiled extension for each Ruby version, such as 3.1/godwit_ext.so.
     PACKAGED = Dir[File.expand_path("[0-9]*.[0-9]*/godwit_ext.so", __dir__)].sort.freeze
 
     def self.choose(wanted = ENV["GODWIT_BACKEND"], engine = RUBY_ENGINE)

@@ -36,7 +36,7 @@ module Godwit
     SHORTEST = 0.001
 
     class << self
-      undef_method :allocate # a Beacon without `initialize` has no thread
+      undef_method :allocate # a Beacon needs the thread that `initialize` starts
 
       # Opens a Beacon. With a block: yields it, closes it afterwards, and returns the block's
       # value.
@@ -51,7 +51,7 @@ module Godwit
     # @param interface [String, nil] name, IPv4 address, or "*": 255.255.255.255 by the default
     #   route. nil: the environment's ZSYS_INTERFACE, else the first interface with broadcast
     # @param interval [Integer, Float] seconds between two broadcasts, 0.001 or more
-    # @param noecho [Boolean] whether payloads equal to the Beacon's own are not received
+    # @param noecho [Boolean] whether the Beacon ignores received payloads that equal its own
     # @param limit [Integer] most payloads that wait for {#recv}, 1 or more; beyond this limit the
     #   oldest are dropped
     # @raise [ArgumentTypeError, ArgumentValueError] when an argument is not allowed
@@ -168,8 +168,8 @@ module Godwit
       open_thread(:interval=).interval = Check.interval(seconds)
     end
 
-    # @return [Boolean] whether payloads equal to the Beacon's own are not received; after the last
-    #   broadcast of a payload this holds for one more second
+    # @return [Boolean] whether the Beacon ignores received payloads that equal its own; it ignores
+    #   a payload until one second after the payload's last broadcast
     def noecho? = own_thread.noecho
 
     # @param value [Boolean] see {#noecho?}

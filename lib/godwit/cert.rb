@@ -101,7 +101,7 @@ module Godwit
     end
 
     # @private
-    # @return [Cert] with a file's content, which {#save} may refuse to write
+    # @return [Cert] made without checks from a file's content, which {#save} may refuse to write
     def self.read(...) = allocate.tap { |cert| cert.fill(...) }
 
     # @return [Boolean] whether the certificate has a secret key

@@ -8,8 +8,8 @@ module Godwit
   #   store.by_key(key)&.name               # => "anna"
   #   store.map(&:name)
   #
-  # The store confirms each hit by a `stat` of its file. It reads a changed file again and drops a
-  # removed one. After a miss the store reads the directory again, at most once a second.
+  # Each lookup checks the found certificate's file by `stat`, and reads a changed file again. After
+  # a lookup that found nothing the store reads the directory again, at most once a second.
   #
   # The store skips a file that is no certificate, and warns; {#problems} lists these files. If two
   # files have the same key, the store uses only the first by file name.
@@ -18,7 +18,7 @@ module Godwit
   class CertStore
     include Enumerable
 
-    # Least seconds between two scans of the directory that misses cause.
+    # Least seconds between two scans of the directory for lookups that found nothing.
     SCAN_EVERY = 1
     private_constant :SCAN_EVERY
 

@@ -22,7 +22,7 @@ module Godwit
     # The name of the executable.
     PROGRAM = "godwit"
 
-    # The commands that are named after socket types; one file has them all.
+    # The commands that are named after socket types; cli/sockets.rb has them all.
     SOCKETS = %w[req rep pub sub push pull pair dealer router].freeze
 
     # The class name of each command, in the order of `godwit help`.

@@ -4,7 +4,7 @@ module Godwit
   # Holds libzmq's I/O threads and the sockets that share them; `inproc` endpoints belong to one
   # context. Most programs need only the default context ({Godwit.context}).
   #
-  # **Threads and fibers**: any may use a Context at any time. It is frozen; libzmq has its options.
+  # **Threads and fibers**: any may use a Context at any time. It is frozen: libzmq has its options.
   #
   # **At exit** open sockets are closed, and the process waits until they have sent their messages,
   # at most their longest linger and a second. `exit!` and a fatal signal do not wait.
@@ -16,7 +16,7 @@ module Godwit
     extend Keywords
     include Options::ContextAccessors
 
-    # Seconds to send a closed socket's messages, unless an option sets another linger.
+    # The default linger: seconds for which libzmq goes on sending a closed socket's messages.
     DEFAULT_LINGER = 5
     # Seconds of linger for a socket that needs none. With 0 libzmq aborts the process when a
     # connection breaks in the middle of a multipart message ({file:docs/limits.md}).
@@ -136,7 +136,7 @@ module Godwit
     def forked? = !_own?
 
     # @private
-    # Sets the linger at process exit; before the exit, sockets have no linger limit.
+    # Gives later sockets an unlimited linger. At exit the process waits `milliseconds` for them.
     def exit_linger=(milliseconds)
       _set_linger(-1, milliseconds)
     end

@@ -6,28 +6,28 @@ require_relative "peer_counter"
 end
 
 module Godwit
-  # Finds out why a socket receives or sends nothing. It reduces the events of libzmq's monitor to
-  # the last {Finding} of each endpoint. Three callers use it: a wait that has lasted
+  # Finds out why a socket receives or sends nothing. A Diagnosis reduces the events of libzmq's
+  # monitor to the last {Finding} of each endpoint. Its users are waits that have lasted
   # {Constants::SLOW_WAIT} ms, `wait_connected`, and the commands that connect.
   #
-  # A diagnosis that is made before `connect` and `bind` misses no event. A later one reads the
-  # socket's connections from the kernel. If there is none, the diagnosis connects a second socket
-  # to learn the reason.
+  # A Diagnosis that is made before `connect` and `bind` misses no event. A later Diagnosis reads
+  # the socket's connections from the kernel. If the socket has no connection, the Diagnosis
+  # connects a second socket, a {Probe}, to learn the reason.
   #
   # **Threads**: any thread may call a Diagnosis. In a forked child it does nothing.
   class Diagnosis
-    # Seconds after which a late diagnosis probes endpoints without an event and a connection. The
-    # time is longer if libzmq may pause longer between two attempts to connect.
+    # A diagnosis that was made after `connect` waits so many seconds for an event or a connection
+    # before it probes. It waits longer if libzmq may pause longer between two attempts to connect.
     PATIENCE = 0.08
     # Transports of which libzmq's monitor reports no connection.
     QUIET = /\A(inproc|udp|e?pgm|norm):/
-    # The most endpoints that a diagnosis probes, and the most probes of each.
+    # The most endpoints that a diagnosis probes at a time, and the most probes of one endpoint.
     PROBES = 3
     TRIES = 3
     # The fraction of the process's descriptors that a diagnosis leaves free, since libzmq aborts
     # when none is free.
     FREE = 0.25
-    LIMIT = 1000 # most events in the monitor's queue
+    LIMIT = 1000 # most unread events that the monitor stores
 
     # Why a socket receives or sends nothing: a `reason` for programs, and for people its `cause` in
     # a few words and a `text` that ends with the fix. `endpoint` is the endpoint that the reason
@@ -41,7 +41,7 @@ module Godwit
       @socket = socket
       @probing = probes
       @probes = []
-      @tries = Hash.new(0) # endpoint => number of its probes
+      @tries = Hash.new(0) # endpoint => number of probes that were started
       @lock = Mutex.new
       @opened = Timeout.now
       reset
@@ -49,7 +49,7 @@ module Godwit
       @monitor = Monitor.new(socket, limit: limit) if room?
     end
 
-    # Forgets all events, since the socket was recreated and all its connections are new.
+    # Forgets all events: the caller has recreated libzmq's socket, so all connections are new.
     def reset
       @late = false
       @links = {}
@@ -61,7 +61,7 @@ module Godwit
 
     # Reads the events that have arrived. Never waits.
     def update
-      monitor = @monitor # another thread may set @monitor to nil
+      monitor = @monitor # `close` in another thread may set @monitor to nil
       return self unless monitor && @lock.try_lock
       begin
         while (event = monitor.recv_nonblock(exception: false)) != :wait_readable
@@ -105,7 +105,7 @@ module Godwit
       @probes.select!(&:finding)
     end
 
-    # Ends the diagnosis. The socket may be closed, so the probes' findings are not read any more.
+    # Ends the diagnosis and drops the probes with their findings, since the socket may be closed.
     def close
       @probes.each(&:close)
       @probes.clear
@@ -117,7 +117,7 @@ module Godwit
 
     private
 
-    # @return [Boolean] whether enough descriptors are free: a new one has the lowest free number
+    # @return [Boolean] whether enough descriptors are free: the kernel gives the lowest free number
     def room?
       limit, = Process.getrlimit(Process::RLIMIT_NOFILE)
       File.open(File::NULL) { |file| file.fileno < limit * (1 - FREE) }
@@ -186,8 +186,8 @@ module Godwit
       lost && Timeout.now - lost
     end
 
-    # Starts probes of connected endpoints that have no connection, or whose event is vague: the
-    # peer's greeting may tell the reason.
+    # Probes the endpoints of `connect` that have no event and no connection, or whose event is
+    # vague: the peer's greeting may tell the reason.
     def probe
       return unless @probing
       (given_up + unexplained).each do |name|
@@ -200,20 +200,20 @@ module Godwit
       @probes.each(&:update)
     end
 
-    # @return [Array<String>] connected endpoints without an event and without a connection
+    # @return [Array<String>] endpoints of `connect` without an event and without a connection
     def given_up
       return [] if !@late || Timeout.now - @opened < patience || @counter.open.positive?
       names = silent_links.filter_map { |name, bound| name unless bound }
       (names.any? && handshakes&.empty?) ? names : []
     end
 
-    # libzmq pauses for up to twice the interval, and reports no event during a pause.
+    # libzmq pauses up to twice the interval before it connects again, and reports no event then.
     def patience
       longest = [@socket.reconnect_interval, @socket.reconnect_interval_max].compact.max
       [PATIENCE, 2 * (longest || 0)].max
     end
 
-    # @return [Array<String>] endpoints whose peer's greeting tells more than libzmq's event
+    # @return [Array<String>] endpoints whose failure the peer's greeting can explain
     def unexplained
       @links.each_value.filter_map { |link| link.endpoint if link.unexplained? }
     end

@@ -13,7 +13,7 @@ module Godwit
     RESOLVED_PORT = %w[tcp ws wss].freeze
     DIGITS = "0123456789"
     LETTERS = "abcdefghijklmnopqrstuvwxyz"
-    # The endpoint of an authenticator, and its types (RFC 27).
+    # The endpoint of an authenticator (RFC 27), and the socket types that may bind it.
     ZAP = "inproc://zeromq.zap.01"
     ZAP_TYPES = %i[REP ROUTER SERVER].freeze
 
@@ -22,7 +22,7 @@ module Godwit
         raise Errors.of(EndpointTypeError, operation,
           "an endpoint is a String such as \"tcp://127.0.0.1:5555\": got #{endpoint.class}")
       end
-      endpoint = endpoint.b # a path may have any bytes
+      endpoint = endpoint.b # the path of an ipc endpoint may have any bytes
       transport, address = endpoint.split("://", 2)
       if address.nil? || !only?(LETTERS, transport) || endpoint.include?("\0")
         refuse(operation, endpoint, "an endpoint is transport://address, such as " \
@@ -35,7 +35,7 @@ module Godwit
     end
 
     # Replaces an empty host by 127.0.0.1, for the logger and the command line, which bind no other
-    # interface by default. After a source address, the host follows the semicolon.
+    # interface by default. In "tcp://source;host:port" the host follows the semicolon.
     def self.with_host(endpoint)
       transport, found, address = endpoint.partition("://")
       return endpoint if found.empty? || !RESOLVED_PORT.include?(transport)
@@ -83,7 +83,7 @@ module Godwit
     end
 
     def self.check_port(transport, address, operation, endpoint)
-      address = address.split(";", 2).last # a source address may precede the ";"
+      address = address.split(";", 2).last # before a ";" stands the source address
       address = address.split("/", 2).first.to_s if transport.start_with?("ws")
       host, colon, port = address.rpartition(":")
       binds = %i[bind unbind].include?(operation)
@@ -103,7 +103,7 @@ module Godwit
         everywhere = ", or * for every interface" if binds
         "a host is missing: #{transport}://127.0.0.1:#{port}#{everywhere}"
       elsif host.include?(":") && !(host.start_with?("[") && host.end_with?("]"))
-        # libzmq cannot resolve an address with a zone behind the bracket, and does not say so.
+        # libzmq cannot resolve "[fe80::1]%eth0", a zone behind the bracket, and reports no error.
         "an IPv6 address stands in brackets: #{transport}://[#{host.delete("[]")}]:#{port}"
       elsif host == "*" && !binds
         "only bind takes * for a host: name the machine to connect to"
@@ -131,7 +131,7 @@ module Godwit
       end
     end
 
-    # The system treats [::ffff:127.0.0.1] as 127.0.0.1.
+    # Tells whether the host is an IPv4 address in IPv6 form, such as [::ffff:127.0.0.1].
     def self.mapped?(host)
       return false unless host[0, 8].downcase == "[::ffff:"
       rest = host[8..]

@@ -110,7 +110,7 @@ module Godwit
       Errors.of(MessageTypeError, :send_many, "takes an Array of messages: got #{messages.class}")
     end
 
-    # mruby has no class Frame.
+    # Tells a Frame by its methods, since mruby has no class Frame.
     def self.frame?(object) = object.respond_to?(:more?)
 
     def self.name(object) = object.nil? ? "nil" : object.class.to_s
@@ -158,14 +158,14 @@ module Godwit
       end
     end
 
-    # @return [String, Diagnosis::Finding] the text with the count, and the reason if it is known
+    # @return [String, Diagnosis::Finding] `count`, a text about the peers, and the reason if known
     def self.too_few_peers(socket, count)
       finding = socket.finding(:wait_connected)
       finding = nil if finding&.reason == :silent && socket.type != :PUB
       behind(count, finding)
     end
 
-    # The hint for an object, such as a Logger::Reader, whose wait on its socket timed out.
+    # The hint for a wait of an object, such as a Logger::Reader, that timed out on its socket.
     def self.nothing_came(socket, text) = behind(text, socket.finding_now)
 
     def self.behind(text, finding)
@@ -173,7 +173,7 @@ module Godwit
       finding.dup.tap { |both| both.text = "#{text}; #{finding.text}" }
     end
 
-    # The fix for a time-out, or nil. A finding also has the reason and its endpoint.
+    # Returns the fix for a time-out: a String, a Finding (with reason and endpoint), or nil.
     def self.timed_out(socket, operation)
       if socket.endpoints.empty?
         "the socket is neither bound nor connected"

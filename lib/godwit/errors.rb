@@ -4,7 +4,7 @@ module Godwit
   # Every error of Godwit includes this module: `rescue Godwit::Error` rescues them all. Each is
   # also an Errno error or an ArgumentError. {file:docs/errors.md} lists the classes.
   module Error
-    # Defaults of the constants that an error class may define. ATTRIBUTES: defaults by attribute.
+    # Defaults of constants that an error class may define. ATTRIBUTES has its attributes' defaults.
     # @private
     RETRIABLE = false
     # @private
@@ -47,7 +47,7 @@ module Godwit
 
     # @return [Boolean] whether the same call may succeed later, with nothing changed
     def retriable? = self.class::RETRIABLE
-    # @return [String] the message, without the "words - " that an Errno class puts before it
+    # @return [String] the message without a prefix of its Errno class ("Invalid argument - ")
     def to_s = @text || super
     # The class and the message, for pattern matching.
     # @return [Array] class, message
@@ -83,8 +83,8 @@ module Godwit
     include Error
   end
 
-  # Makes errors. The C extension's one function that raises calls {.build}. The texts of errnos and
-  # classes are in api/errors.yml; those that depend on the socket are in {ErrorHints}.
+  # Makes errors. The only function of the C extension that raises calls {.build}. api/errors.yml
+  # has the texts of errnos and classes; {ErrorHints} has the fixes that depend on the socket.
   # @private
   module Errors
     # One row of api/errors.yml: the text and the fix of an error class or of an errno.
@@ -118,10 +118,10 @@ module Godwit
       end
     end
 
-    # Makes an exception with the table's text, ready to raise.
+    # Makes an exception with its text from api/errors.yml (TABLE), ready to raise.
     # @param errno [Integer, Class] libzmq's errno, or the class of an error that Godwit found
-    # @param operation [String, Symbol, nil] such as :bind; the table may have a text for it
-    # @param detail [String, Diagnosis::Finding, nil] the fix, instead of the table's; "" for none.
+    # @param operation [String, Symbol, nil] such as :bind; TABLE may have a text for it
+    # @param detail [String, Diagnosis::Finding, nil] the fix, instead of TABLE's; "" for none.
     #   A finding also has the reason and the endpoint of a time-out
     def self.build(errno, operation = nil, endpoint = nil, detail = nil)
       return found(operation, endpoint, detail) if detail.respond_to?(:reason)
@@ -144,7 +144,7 @@ module Godwit
         endpoint: without_credentials(finding.endpoint || endpoints), errno: TimeoutError::Errno)
     end
 
-    # An endpoint has no user name and no password, but users write them into endpoints.
+    # Hides passwords that users write into endpoints, although ZeroMQ's endpoints have none.
     # @return [String] with `***@` instead of `name:password@` after each `://`
     def self.without_credentials(text)
       return text unless text.include?("@")
@@ -158,10 +158,10 @@ module Godwit
       [first, *rest].join("://")
     end
 
-    # Makes an exception with a text that is not in the table.
+    # Makes an exception with a text that is not in TABLE.
     def self.of(klass, operation, text) = klass.new("#{operation}: #{text}", operation: operation)
 
-    # Of an errno's rules, those for some operations stand before the rule for all others.
+    # Finds the Rule. In TABLE, an errno's Rules for single operations stand before its general one.
     def self.find(errno, operation)
       return TABLE.find { |rule| rule.klass && errno <= rule.klass } if errno.is_a?(Class)
       TABLE.find { |rule| rule.applies_to?(errno, operation) }
@@ -206,7 +206,7 @@ module Godwit
 
     def self.words(errno) = errno ? Runtime.strerror(errno) : "Failed"
 
-    # Makes a constant for each errno: all Ractors can read constants, but no Hash that changes.
+    # Stores each class in a constant: all Ractors can read constants, but not a Hash that changes.
     # @return [Class] a subclass of the errno's class, with {SystemError} included
     def self.system_class(errno, rule)
       base = Runtime.errno_class(errno)

@@ -3,7 +3,7 @@
 require_relative "weak_set"
 
 module Godwit
-  # Counts forks: by the count an object finds out that it is in a forked child.
+  # Counts forks. An object that stored the count finds out by it that it is in a forked child.
   module ForkDetector
     COUNT = [0] # standard:disable Style/MutableConstant -- read without a method call
     OF_PARENT = WeakSet.new # IOs of the parent, which a forked child closes
@@ -27,7 +27,7 @@ module Godwit
       BLOCKS.dup.each { |block| run(block) }
     end
 
-    # An error of the block must not leave `fork`: the child would go on in its parent's code.
+    # An error of the block must not propagate out of `fork`: the child would run the parent's code.
     def self.run(block)
       block.call
     rescue ScriptError, StandardError => error

@@ -148,7 +148,7 @@ module Godwit
     def eql?(other) = other.is_a?(Frame) && self == other
     # @return [Integer] the same for frames of the same bytes
     def hash = _hash
-    # @return [Boolean] whether more frames of the frame's message follow, when it was received
+    # @return [Boolean] whether the frame was received, and was not the last of its message
     def more? = _more?
     # @return [Boolean] whether the frame was sent or closed
     def gone? = _gone?

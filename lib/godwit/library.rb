@@ -8,14 +8,14 @@ module Godwit
   def self.has?(feature)
     name = Runtime.utf8(feature.to_s)
     return false if name.include?("\0")
-    # libzmq has "WS" and "WSS" in capitals, all others in lower case
+    # libzmq names the features "WS" and "WSS" in capitals, all others in lower case.
     Backend::IMPLEMENTATION.has(name) || Backend::IMPLEMENTATION.has(name.upcase)
   end
 
   # @return [String] version of the running libzmq, such as "4.3.4"
   def self.libzmq_version = Backend::IMPLEMENTATION.libzmq_version.join(".")
-  # The process's default context, for sockets that are made without one. The first call makes it,
-  # also in a forked child or after a close. It is closed at exit (see {Context}).
+  # The process's default context, for sockets that are made without a context. The first call makes
+  # it, as does the first in a forked child or after a close. It is closed at exit (see {Context}).
   # @return [Context]
   def self.context = Context.default
 end

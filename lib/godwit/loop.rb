@@ -74,7 +74,7 @@ module Godwit
     # @raise [TooManySocketsError, SystemCallError] when the process has no descriptor left
     def initialize
       refuse(StateError, :new, "this loop is open already; Loop.new makes another") if @watches
-      @lock = Mutex.new # for the claim of the loop by one thread or fiber: @runner and @token
+      @lock = Mutex.new # guards @runner and @token, which tell who runs the loop
       @posted = Thread::Queue.new
       @timers = Timers.new
       @timers.on_change { wake }
@@ -178,7 +178,7 @@ module Godwit
 
     # Runs callbacks until {#stop}, or until the loop has neither a callback, a timer nor a posted
     # block.
-    # @param forever [Boolean] goes on when it has none, since other threads may register or post
+    # @param forever [Boolean] whether an empty loop waits on, for what other threads may add
     # @return [Symbol] `:stopped`, or `:empty`
     # @raise [StandardError] of a callback, unless there is {#on_error}
     # @raise [ClosedError, ContextTerminatedError] when something registered is closed elsewhere,
@@ -289,7 +289,7 @@ module Godwit
     # A killed thread runs no `ensure` of its waiting fibers, so their claim ends with the thread.
     def claimed? = !@token.nil? && @runner.alive?
 
-    # Ends the claim of a run, and the effect of {Loop#stop}.
+    # Ends the claim of the run that has this token, and the effect of {Loop#stop}.
     def release(token)
       without_interrupts do
         next unless @token.equal?(token)
@@ -313,7 +313,7 @@ module Godwit
       :stopped
     end
 
-    # A callback's changes come before this wait; a change by another thread wakes the wait.
+    # Waits for events. Callbacks make their changes before it; another thread's change wakes it.
     def ready
       @watches.wait((@posted.empty? && !@stopping) ? @timers.next_in : 0)
     rescue ClosedError, ContextTerminatedError => error
@@ -377,7 +377,7 @@ module Godwit
       end
     end
 
-    # Blocks that are posted meanwhile wait for the next turn.
+    # Runs the posted blocks. A block that is posted meanwhile runs in the next turn.
     def run_posted
       @posted.size.times do
         call(@posted.pop(true), self)

@@ -66,7 +66,7 @@ module Godwit
       end
     end
 
-    # The first byte of a frame whose size follows in the next four bytes.
+    # In the output of {#encode}, the byte before a size of four bytes.
     LONG = 0xff
     private_constant :LONG
 

@@ -6,10 +6,10 @@ module Godwit
   # Collects what {Godwit.metrics} shows. Sockets of one type with the same endpoints are one
   # series, which retains the counts of closed sockets.
   class Metrics
-    # Most series of closed sockets. Further sockets share a series with the endpoint {OTHERS}.
+    # Most series of closed sockets. Further closed sockets share one, with the endpoint {OTHERS}.
     MOST_CLOSED = 1_000
     OTHERS = "others"
-    # Most closed sockets whose counts wait for {#to_s}; with so many, {#closed} adds them up.
+    # Most closed sockets whose counts wait in @waiting for {#to_s}; then {#closed} adds them up.
     MOST_WAITING = 1_000
     COUNTERS = %i[sent sent_bytes received received_bytes].freeze
 
@@ -22,8 +22,8 @@ module Godwit
 
     def forget_parent
       @lock = Mutex.new
-      @waiting = Thread::Queue.new # a Queue, since a trap handler may close a socket
-      @seen = WeakSet.new # the closed sockets, each counted once
+      @waiting = Thread::Queue.new # works in a trap handler, which may close a socket
+      @seen = WeakSet.new # the closed sockets that are counted already
       @closed = Hash.new { |all, labels| all[labels] = [0] * COUNTERS.size }
     end
 
@@ -89,7 +89,7 @@ module Godwit
         @closed[labels] = @closed[labels].zip(counts).map(&:sum)
       end
     rescue ThreadError
-      nil # another thread dequeued the last socket
+      nil # another thread dequeued the last counts
     end
 
     def add_proxy(text, proxy)
@@ -114,7 +114,7 @@ module Godwit
 
     def labels(socket) = {type: socket.type.to_s, endpoint: endpoints(socket)}
     def endpoints(socket) = shown(socket.endpoints.sort.join(", "))
-    # An ipc endpoint's path may have any bytes.
+    # Converts to UTF-8, since an ipc endpoint's path may have any bytes.
     def shown(endpoint) = Errors.without_credentials(Runtime.utf8(Runtime.text(endpoint)))
   end
   private_constant :Metrics

@@ -135,8 +135,8 @@ module Godwit
       nil
     end
 
-    # libzmq's first version of events names one endpoint of a connection, the second both.
-    # @return [String] the endpoint that the first version would name
+    # libzmq's events of version 1 name one endpoint of a connection, those of version 2 both.
+    # @return [String] the endpoint that an event of version 1 would name
     def endpoint(local, remote)
       return local if remote.empty?
       (local.empty? || @socket.endpoints.none?(local)) ? remote : local

@@ -8,7 +8,7 @@ module Godwit
     # One option: its facts, and the conversion of its values to and from libzmq's. An Option is
     # frozen and shareable between Ractors.
     class Option
-      # The default of each fact; the table states a fact only if it differs.
+      # The default of each fact; api/options.yml states a fact only if it differs.
       DEFAULTS = {
         name: nil, const: nil, also: [], id: nil, scope: :socket, since: "2.0", type: :int,
         unit: nil, min: nil, max: nil, step: 1, format: nil, format_means: nil, values: nil,
@@ -134,13 +134,13 @@ module Godwit
       end
 
       # @private
-      # Yields to set `value` in libzmq. If libzmq refuses it, the error names option and value.
+      # Calls the block, which sets `value` in libzmq. If libzmq refuses, the error names the value.
       def hand_over(value)
         refused = false
         begin
           yield
         rescue OptionError
-          refused = true # not raised here: the error would get a cause, which names only the number
+          refused = true # raised below: here libzmq's error would become its cause
         end
         raise error("takes #{allowed}: libzmq refuses #{describe(value)}") if refused
       end
@@ -158,7 +158,7 @@ module Godwit
       end
     end
 
-    # Names that are no option, and that users try for other options.
+    # Names that users try although no option has them, and what the users may mean.
     GUESSES = Runtime.shareable({
       hwm: "send_hwm:, recv_hwm:", high_water_mark: "send_hwm:, recv_hwm:",
       timeout: "send_timeout:, recv_timeout:", topic: "subscribe:", topics: "subscribe:",
@@ -191,7 +191,7 @@ module Godwit
     def self.context(name) = fetch(name, :context)
 
     # @private
-    # @return [Boolean] whether `name` is no option, but one that users try for others
+    # @return [Boolean] whether `name` is no option, but a key of {GUESSES}
     def self.guessed?(name) = GUESSES.key?(name)
 
     # @private

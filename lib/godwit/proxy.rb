@@ -138,8 +138,8 @@ module Godwit
     # @return [self]
     def resume = control(:resume)
     # @return [Boolean] whether the proxy runs, in this process
-    def running? = _running? && !!@thread&.alive? # sockets are acquired before the thread starts
-    # @return [Boolean] whether {#pause} was called last
+    def running? = _running? && !!@thread&.alive? # _running? is true before @thread starts
+    # @return [Boolean] whether {#pause} was called, and {#resume} not since
     def paused? = _paused?
 
     # Counts the messages that the proxy forwarded, in all its runs. While the proxy runs, the
@@ -186,7 +186,7 @@ module Godwit
     end
 
     # No interrupt may come between the acquisition of the sockets and the start of the thread that
-    # releases them. The thread starts with the same mask.
+    # releases them. The thread starts with interrupts masked too.
     def launch(token)
       Thread.handle_interrupt(Object => :never) do
         unless _acquire

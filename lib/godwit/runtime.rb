@@ -12,7 +12,7 @@ module Godwit
     class << self
       # @return [Float] seconds on the monotonic clock
       def now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
-      # Lets interrupts arrive only in a wait.
+      # Runs the block, in which interrupts arrive only in a wait.
       def defer_interrupts(&block) = Thread.handle_interrupt(Object => :on_blocking, &block)
       def shareable(object) = defined?(Ractor) ? Ractor.make_shareable(object) : object.freeze
 
@@ -67,13 +67,13 @@ module Godwit
       # @return [Boolean] whether a socket of another process is bound to the path. The probe has
       #   another socket type: the kernel refuses its connect, and the bound socket does not notice
       def bound_elsewhere?(path)
-        return false unless main_ractor? # another Ractor cannot use the library socket
+        return false unless main_ractor? # another Ractor cannot use Ruby's library socket
         require "socket"
         probe = ::Socket.new(:UNIX, :DGRAM)
         probe.connect(::Socket.sockaddr_un(path))
         true
       rescue Errno::EPROTOTYPE, ::SocketError # JRuby raises SocketError for any refusal
-        own = own_inodes # first: libzmq may close a socket before the next line
+        own = own_inodes # before `inodes`, since libzmq may close a socket in between
         bound = inodes(path)
         bound.any? && (bound & own).empty?
       rescue SystemCallError, ArgumentError
@@ -96,7 +96,7 @@ module Godwit
         Dir.children("/proc/self/fd").filter_map do |number|
           File.readlink("/proc/self/fd/#{number}")[/\Asocket:\[(\d+)\]/, 1]
         rescue Errno::ENOENT
-          nil # the descriptor that read the folder is closed
+          nil # this descriptor read the folder, and is closed now
         end
       end
     end

@@ -33,7 +33,7 @@ module Godwit
   #   Godwit::Shell.pipe(%w[find / -type f -print0], %w[xargs -0 wc -c]).each { |row| puts row }
   module Shell
     if BACKEND == :native
-      Primitives = Backend::Native # defines the methods that shell/primitives.rb has
+      Primitives = Backend::Native # has in C the methods of shell/primitives.rb
       private_constant :Primitives
     end
 

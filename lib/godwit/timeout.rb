@@ -4,7 +4,7 @@ module Godwit
   # Converts the seconds of the public API to the milliseconds of a backend, and measures time.
   # @private
   module Timeout
-    # The default of a keyword that was not given.
+    # The default of keywords for which nil is a value: the caller gave nothing.
     UNSET = Object.new.freeze
 
     # Seconds from which on a time-out counts as "for ever": about 285,000 years.
@@ -52,7 +52,7 @@ module Godwit
     # @return [Float, nil] seconds until a time of this clock, at least 0
     def self.until(time) = time && [time - now, 0].max
 
-    # Lets pending interrupts arrive that a mask defers until a wait. JRuby's sleep(0) does not.
+    # Waits for a moment, in which deferred interrupts arrive. (JRuby's sleep(0) does not wait.)
     def self.take_interrupts = Kernel.sleep(1e-9)
   end
 end

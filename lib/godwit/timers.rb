@@ -30,7 +30,7 @@ module Godwit
   class Timers
     extend Keywords
 
-    singleton_class.undef_method(:allocate) # a Timers needs its initialize
+    singleton_class.undef_method(:allocate) # a Timers works only after `initialize`
 
     # Longest wait in seconds: ConditionVariable#wait refuses very large numbers.
     LONGEST = 1e6
@@ -178,8 +178,8 @@ module Godwit
     def rearm(timer, interval) = change { start(timer, interval) }
 
     # @private
-    # Sets a block that is called, in any thread, when the time until the next timer may be shorter,
-    # or no timer remains.
+    # Sets a block that is called, in any thread, when the next timer may have an earlier deadline
+    # than before, or when no timer remains.
     def on_change(&block)
       @on_change = block
     end
@@ -210,7 +210,7 @@ module Godwit
       found
     end
 
-    # Wakes {#wait} and the loop if the block returns true. No interrupt separates the two steps.
+    # Runs the block, and wakes {#wait} and the loop if it returns true; interrupts are masked.
     def change(&block)
       Thread.handle_interrupt(Object => :never) do
         next unless locked(&block)

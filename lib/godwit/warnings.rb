@@ -18,7 +18,7 @@ module Godwit
     end
 
     # Whether a server with `curve:`, `plain_server:` or `auth:` warns of a client that it refuses:
-    # once per address of a client and minute, as long as a thread waits for the server's messages.
+    # once a minute for each client's address, as long as a thread waits for the server's messages.
     # @return [Boolean] default: true; false also silences servers that wait already
     attr_accessor :warn_refused
   end

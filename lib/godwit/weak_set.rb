@@ -8,7 +8,7 @@ module Godwit
       @objects = ObjectSpace::WeakMap.new
     end
 
-    # Ruby 3.1's WeakMap counts a key as often as it is set (see {#key}).
+    # Sets a key once: Ruby 3.1's WeakMap would store it twice, with the fault that {#key} names.
     def add(object)
       @objects[key(object)] = object unless include?(object)
     end

@@ -1,10 +1,10 @@
 # frozen_string_literal: true
 
-# `require "godwit/work"` may find this file first: it then loads the file of the gem godwit-work.
+# `require "godwit/work"` may find this file before that of the gem godwit-work, and loads that.
 begin
   gem "godwit-work" if respond_to?(:gem, true)
 rescue LoadError
-  nil # not installed, not in the Gemfile, or on the load path without RubyGems
+  nil # the gem is not installed, not in the Gemfile, or on the load path without RubyGems
 end
 found = $LOAD_PATH.map { |folder| File.expand_path("godwit/work.rb", folder.to_s) }
   .find { |path| path != __FILE__ && File.file?(path) }

@@ -9,7 +9,7 @@ module Godwit
   # A thread of the library. An interrupt ends a `join` at once, like every other wait.
   class Worker < THREAD
     def join(seconds = nil)
-      Timeout.take_interrupts # Ruby's join alone delivers no pending interrupt
+      Timeout.take_interrupts # Ruby's join itself delivers no pending interrupt
       super
     end
 

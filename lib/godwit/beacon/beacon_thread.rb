@@ -2,17 +2,18 @@
 
 module Godwit
   class Beacon
-    # The thread that sends and receives, with the state that it shares with callers. It does not
-    # refer to its {Beacon}: the garbage collector can free the Beacon, and so end the thread.
+    # The thread of a {Beacon}, which sends and receives, and the state that it shares with callers.
+    # It has no reference to the Beacon, whose finalizer ends the thread after a collection.
     # @private
     class BeaconThread
-      # Most datagrams received in a row before the next broadcast may go out.
+      # Most datagrams that the thread receives before it checks whether a broadcast is due.
       BATCH = 64
-      # For so many seconds after a payload's last broadcast, a received copy counts as an echo.
+      # Seconds after a payload's last broadcast in which a received copy counts as an echo.
       ECHO = 1.0
-      # Most seconds that `close` waits for the thread's end. A trap block may hold the thread up.
+      # Most seconds that `close` waits for the thread's end. In a trap block the thread cannot end
+      # if the interrupted code holds @lock.
       CLOSE_TIMEOUT = 1.0
-      # Seconds of one ConditionVariable#wait; longer waits repeat it.
+      # Most seconds of one ConditionVariable#wait; a longer wait calls it several times.
       LONGEST = 1e6
 
       def initialize(port, wanted, interval:, noecho:, limit:)
@@ -24,7 +25,7 @@ module Godwit
         @lock = Mutex.new
         @changed = ConditionVariable.new
         @queue = []
-        @own = {} # own payload => time until which it counts as an echo
+        @own = {} # payload that was broadcast => time until which a copy counts as an echo
         @sent = @failed = @dropped = 0
         @last_error = nil
         @stopping = @closed = false
@@ -33,7 +34,7 @@ module Godwit
       end
 
       attr_reader :port
-      # The thread sends with the lock held: when a peer has a payload, `sent` includes it already.
+      # The thread sends and counts under one lock, so `sent` includes each payload that a peer has.
       def sent = @lock.synchronize { @sent }
       def failed = @lock.synchronize { @failed }
       def last_error = @lock.synchronize { @last_error }
@@ -75,7 +76,7 @@ module Godwit
       # Stops the thread. The method takes no lock, since a trap block and the garbage collector may
       # call it.
       def stop
-        return if forked? # the parent process uses the same pipe
+        return if forked? # a write to the shared pipe would wake the parent's thread
         without_interrupts { @stopping = true }
       end
 
@@ -100,7 +101,7 @@ module Godwit
         without_interrupts { @lock.synchronize { yield unless @closed } }
       end
 
-      # No interrupt comes between a change and the wake-up of the thread.
+      # Masks interrupts, so that none comes between a change and the wake-up of the thread.
       def without_interrupts
         Thread.handle_interrupt(Object => :never) do
           yield
@@ -108,7 +109,7 @@ module Godwit
         end
       end
 
-      # Ends the broadcasts of the payload. Its last echo may still arrive.
+      # Ends the broadcasts of @payload, whose echo may still arrive during the next ECHO seconds.
       def retire
         now = Timeout.now
         @own.delete_if { |_, time| time < now }
@@ -119,7 +120,7 @@ module Godwit
       def wake
         @wakeup.write_nonblock("!", exception: false)
       rescue IOError, SystemCallError
-        nil # the thread has ended
+        nil # the thread has ended and closed the pipe
       end
 
       def await(seconds)
@@ -139,7 +140,7 @@ module Godwit
       def work
         Thread.handle_interrupt(Object => :immediate) { turn until @stopping }
       rescue IOError, Errno::EBADF
-        # JRuby closes all IOs at exit before it ends the threads.
+        # At exit JRuby closes all IOs before it ends the threads: then this error means nothing.
         raise unless [@wakeup_reader, @sockets.receiver].any?(&:closed?)
       ensure
         @lock.synchronize do
@@ -186,7 +187,7 @@ module Godwit
         @lock.synchronize { keep(address, payload) }
         true
       rescue SystemCallError
-        true # the error concerns one datagram: the next one may succeed
+        true # the error concerns this datagram: the next receive may succeed
       end
 
       def keep(address, payload)

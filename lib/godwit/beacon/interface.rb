@@ -2,14 +2,13 @@
 
 module Godwit
   class Beacon
-    # A network interface that can broadcast, with one of its IPv4 addresses. Two equal Interfaces
-    # need only one socket.
+    # A network interface that can broadcast, with one of its IPv4 addresses. A socket made for one
+    # Interface serves an equal Interface too.
     # @private
     Interface = Struct.new(:name, :address, :broadcast) do
       class << self
         # `wanted` is a name, an IPv4 address, "*" (the default route) or nil (the first). The
-        # result's `address` is the one to send from ("" with "*"), its `broadcast` the one to send
-        # to.
+        # result's `address` is the source of broadcasts ("" with "*"), `broadcast` the destination.
         def choose(wanted)
           return new("*", "", "255.255.255.255").freeze if wanted == "*"
           found = able.find { |one| wanted.nil? || one.name == wanted || one.address == wanted }
@@ -27,8 +26,8 @@ module Godwit
           end
         end
 
-        # On JRuby, which does not report IFF_BROADCAST, an interface that can broadcast has a
-        # broadcast address.
+        # JRuby does not report IFF_BROADCAST. There an interface that has a broadcast address can
+        # broadcast.
         def up?(one)
           flags = one.flags
           return false if flags.nobits?(::Socket::IFF_UP)
@@ -36,8 +35,8 @@ module Godwit
           flags.anybits?(::Socket::IFF_BROADCAST) || (RUBY_ENGINE == "jruby" && !one.broadaddr.nil?)
         end
 
-        # The broadcast address, which the system may not report. A network of one or two addresses
-        # has none.
+        # Returns the broadcast address, computed if the system does not report it. A network of one
+        # or two addresses has none.
         def broadcast_of(one, address)
           return unless one.netmask&.ipv4?
           own, mask = [address, one.netmask.ip_address].map do |text|

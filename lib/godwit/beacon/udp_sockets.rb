@@ -7,7 +7,7 @@ module Godwit
     # time uses them.
     # @private
     class UdpSockets
-      # The bytes of a receive: one more than a payload may have, to recognise longer datagrams.
+      # Most bytes of one receive: one more than a payload may have, to recognise longer datagrams.
       MAX = MAX_BYTES + 1
 
       def initialize(port, wanted)
@@ -30,7 +30,7 @@ module Godwit
         [from.last, payload] unless payload == :wait_readable || payload.nil?
       end
 
-      # Replaces the sender after a failure, if the interface has another address now.
+      # Replaces the sending socket after a failure, if the interface has another address now.
       def recreate
         fresh = Interface.choose(@wanted)
         return if fresh == @interface
@@ -39,7 +39,7 @@ module Godwit
         @interface = fresh
         old.close unless old.equal?(@receiver)
       rescue Error, SystemCallError
-        nil # the interface does not exist or is not ready, or no descriptor is free
+        nil # the old socket stays: no such interface now, or no free descriptor
       end
 
       def close = [@receiver, @sender].each { |socket| socket&.close }

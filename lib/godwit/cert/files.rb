@@ -10,21 +10,21 @@ module Godwit
     module Files
       SECRET_MODE = 0o600
       PUBLIC_MODE = 0o644
-      # Mode bits that a secret file must not have: all but the owner's, or, if root owns the file,
-      # all but the owner's and the group's right to read.
+      # Mode bits that a secret file must not have. GROUP_READ is for files that root owns, and lets
+      # the group read; OWNER_ONLY is for all other files, and lets only the owner read.
       GROUP_READ = 0o037
       OWNER_ONLY = 0o077
-      BOM = "\uFEFF".b.freeze # some editors write this byte order mark
+      BOM = "\uFEFF".b.freeze # some editors write this byte order mark before the text
       RACY = 0.1 # seconds within which two changes of a file can give the same ctime
 
       module_function
 
-      # @param pipe [Boolean] whether a pipe or a device, such as /dev/stdin, is read too
+      # @param pipe [Boolean] whether the path may be a pipe or a device, such as /dev/stdin
       # @yieldparam text [String] binary; the block returns whether the text is a secret
       # @return [Array(String, File::Stat)] the content, binary, and the stat of the open file
       # @raise [CertError] with the system's error as its cause
       def read(path, limit = ZPL::LIMIT, pipe: true)
-        # A FIFO without a writer blocks an open without NONBLOCK.
+        # Without NONBLOCK, open would wait for ever at a FIFO that has no writer.
         flags = File::RDONLY | File::BINARY | (pipe ? 0 : File::NONBLOCK)
         File.open(path, flags) do |file|
           stat = file.stat
@@ -40,12 +40,12 @@ module Godwit
         raise failure(path, Runtime.strerror(error.errno))
       end
 
-      # Every change of a file sets its ctime, and no program can set the ctime itself.
+      # Facts that change with a file: each change sets its ctime, which no program can choose.
       def facts(stat) = [stat.dev, stat.ino, stat.size, stat.ctime]
 
       def racy?(stat) = Time.now - stat.ctime < RACY
 
-      # PostgreSQL's rule: only the owner may read a secret file, or also its group if root owns it.
+      # As in PostgreSQL, only the owner may read a secret file; if root owns it, also its group.
       def check_secret(path, stat)
         return if stat.pipe? || stat.chardev?
         root = stat.uid.zero?

@@ -119,7 +119,7 @@ module Godwit
       def store(sections, path, value, number)
         section, *names = path
         known = sections[section] ||= {}
-        return if names.empty? # a value of the section itself is ignored
+        return if names.empty? # `section = value` is allowed, and its value ignored
         name = names.join("/")
         raise SyntaxError.new("repeats a name", number) if known.key?(name) && value
         known[name] = value if value

@@ -6,11 +6,12 @@ module Godwit
     # facts (inode, size, ctime) are the same. The caller holds the store's lock.
     # @private
     class Index
-      # A file: a certificate and its key, or a problem. A file without facts is read each time.
+      # A file's certificate and public key, or its problem. The file is read again if the entry has
+      # no `facts` (inode, size, ctime), or is `racy`: the file changed just before it was read.
       Entry = Struct.new(:cert, :key, :problem, :path, :facts, :racy)
-      # A lookup checks at most this many files of one key or name.
+      # Most files with one key or name that a lookup checks.
       TRIES = 10
-      # System errors that concern one file and last. Any other system error may soon be over.
+      # System errors of one file that last until somebody changes something. Others may pass soon.
       LASTING = [
         Errno::EACCES, Errno::EPERM, Errno::ELOOP, Errno::ENAMETOOLONG, Errno::ENXIO, Errno::ENODEV
       ].freeze
@@ -70,8 +71,8 @@ module Godwit
         end
       end
 
-      # The block returns the name of the first file that has the key or name. When this file has
-      # changed, another file may be the first, so the block runs again.
+      # Returns the certificate of the file that the block names: the first with the wanted key or
+      # name. If that file has changed, another file may be the first, so the block runs again.
       def confirmed
         TRIES.times do
           file = yield or return

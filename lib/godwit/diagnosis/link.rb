@@ -14,7 +14,7 @@ module Godwit
       #   handshake; nil: none is known
       attr_reader :failure
       attr_reader :event
-      # @return [Float, nil] time of the failure, of the connection, of the peer's departure
+      # @return [Float, nil] times of the failure, the handshake's success, the peer's departure
       attr_reader :failed_at, :since, :lost
 
       def initialize(endpoint, bound)
@@ -28,7 +28,7 @@ module Godwit
       # @return [Boolean] whether an event reported a connection, or an attempt to connect
       def heard? = @phase != :new
 
-      # @return [Boolean] whether the peer's greeting tells more than libzmq's event
+      # @return [Boolean] whether the peer's greeting can explain the failure better than the event
       def unexplained?
         !@bound && (@failure == :types || @event&.protocol_error == :zmtp_mechanism_mismatch)
       end
@@ -89,7 +89,7 @@ module Godwit
         @phase = :retrying
       end
 
-      # An endpoint with an IP address or a path was tried, even if no event reported that.
+      # Whether the endpoint needs no DNS: libzmq has tried it, even if no event reported that.
       def literal? = !@endpoint.start_with?("tcp:", "ws") || OpenConnections.literal?(@endpoint)
 
       def fail_with(failure, event, now)

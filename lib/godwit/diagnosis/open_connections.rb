@@ -4,12 +4,12 @@ require "socket"
 
 module Godwit
   class Diagnosis
-    # Reads this process's connections from the kernel, when libzmq's events were missed.
+    # Reads this process's connections from the kernel, for a diagnosis that missed libzmq's events.
     module OpenConnections
       FOLDER = "/proc/self/fd"
       ANY = %w[0.0.0.0 ::].freeze
       BYTES = (120...136) # offsets of bytes_acked and bytes_received in struct tcp_info
-      # Most bytes that a peer sends before a handshake's last message; the greeting has 64.
+      # Most bytes that a peer sends in an unfinished handshake, by mechanism; the greeting has 64.
       HANDSHAKE_BYTES = {null: 66, plain: 76, curve: 240}.freeze
 
       module_function
@@ -55,12 +55,12 @@ module Godwit
 
       def unix(address) = address.unix? ? address.unix_path.b : nil
 
-      # @return [String] the endpoint's host, which follows a source address and its semicolon
+      # @return [String] the endpoint's host, such as b in "tcp://a;b:5555", where a is the source
       def host_of(endpoint)
         endpoint.split("://", 2).last.split(";").last.rpartition(":").first.delete("[]")
       end
 
-      # @return [String, nil] the IP address in one form; nil for a name, 0.0.0.0 and ::
+      # @return [String, nil] the IP address in its normal form; nil for a name, 0.0.0.0 and ::
       def address_of(host)
         return unless host.match?(/\A[\h.:]+\z/) && host.match?(/[.:]/)
         # The flag prevents a DNS query: the pattern also matches a name such as "cafe.de".
@@ -79,14 +79,14 @@ module Godwit
         nil
       end
 
-      # libzmq owns the descriptor, and may close it at any time.
+      # Returns own address, peer and bytes of a descriptor, which libzmq may close at any time.
       def facts(number)
         own, other, info = Backend::IMPLEMENTATION.connection(number)
         return unless other
         other = Addrinfo.new(other)
         [Addrinfo.new(own), other, (bytes(info) if info && other.ip?)]
       rescue SystemCallError, SocketError, ArgumentError
-        nil # the descriptor's address is of another family
+        nil # an address of a family that Addrinfo does not know
       end
 
       # @return [Integer, nil] bytes sent or bytes received, whichever are fewer

@@ -8,11 +8,12 @@ module Godwit
       NAME = "peek"
       # The greeting of a client with ZMTP 3.1 and NULL (RFC 37).
       GREETING = [0xff, *[0] * 8, 0x7f, 3, 1, "NULL", 0].pack("C10CCa20Cx31").freeze
-      # Sent first: on a whole GREETING, a server of another mechanism closes before it greets.
+      # A Peek sends only START first: at a whole GREETING with NULL, a server of another mechanism
+      # closes the connection before it sends its own greeting.
       START = GREETING.byteslice(0, 12).freeze
       REST = GREETING.byteslice(12..).freeze
       MECHANISM = (12...32) # offsets of the mechanism's name in the greeting
-      COMMAND = 4 # the flag of a frame that is a command
+      COMMAND = 4 # the flags byte of a ZMTP frame that is a command
 
       def initialize(socket, endpoint)
         @bytes = "".b
@@ -82,7 +83,7 @@ module Godwit
         cut(@bytes[GREETING.bytesize + 2, size], 1)
       end
 
-      # @return [Array(String, String)] the text that follows its size, and the remaining bytes
+      # @return [Array(String, String)] the text behind its size (`width` bytes), and the rest
       def cut(bytes, width)
         size = bytes[0, width].rjust(4, "\0").unpack1("N")
         [bytes[width, size] || "", bytes[(width + size)..] || ""]

@@ -6,7 +6,7 @@ module Godwit
     # reason: over tcp a {Peek}; with security, or over ipc, a SUB with the same keys. That SUB gets
     # no message, since it does not subscribe.
     class Probe
-      # Options of a connection's transport and security.
+      # Options of transport and of security that a probe's sockets copy from the diagnosed socket.
       TRANSPORT = %i[ipv6 bind_to_device socks_proxy socks_username socks_password].freeze
       SECURITY = %i[
         curve_server_key curve_public_key curve_secret_key plain_username plain_password

@@ -2,8 +2,8 @@
 
 module Godwit
   class Diagnosis
-    # Warns of the clients that a server refuses in the handshake, once per address and minute. The
-    # thread ends when the socket is closed.
+    # Warns of clients that a server refuses in the handshake, once a minute for each client's
+    # address. A thread listens to the server's socket until the socket is closed.
     class Refusals
       EVENTS = [
         :accepted, :disconnected, :handshake_failed_no_detail, :handshake_failed_protocol,
@@ -35,8 +35,8 @@ module Godwit
         monitor.close unless monitor.socket.forked?
       end
 
-      # The event of a failed handshake does not name the connection. The event of the connection's
-      # end follows and names it. A client that closes the connection itself was not refused.
+      # The event of a failed handshake does not name its connection; the :disconnected that follows
+      # does. A :disconnected without a failure before it comes from a client that was not refused.
       def record(event)
         case event.name
         when :accepted then @clients[event.fd] = address_of(event)
@@ -44,7 +44,7 @@ module Godwit
           address = @clients.delete(event.fd)
           warn_of(@failed.shift, address) if @failed.any?
         when :handshake_failed_no_detail
-          # If no authenticator runs, libzmq does not close the connection, and no event follows.
+          # If no authenticator runs, libzmq leaves the connection open: no :disconnected follows.
           warn_of(event, nil) if event.value == Errno::EFAULT::Errno
         else @failed << event
         end

@@ -15,12 +15,12 @@ module Godwit
       SAME = "give both sides the same security: curve: and server_key:, or plain:, or none"
       CORRECT = "correct it, and connect a new socket, since libzmq does not try again"
       SUBSCRIBERS = %i[SUB XSUB].freeze
-      # A peer that announces this type to libzmq may be one of these types of Godwit (ADR 2).
+      # Inside, a REP of Godwit is libzmq's ROUTER, a PUB its XPUB: so they announce these types.
       GODWIT_S = {ROUTER: ", or a REP of Godwit", XPUB: ", or a PUB of Godwit"}.freeze
 
       module_function
 
-      # @param since [Float, nil] seconds since the first connection; nil: older than the diagnosis
+      # @param since [Float, nil] seconds since the first connection; nil: it is older than `heard`
       # @param heard [Float] seconds since the diagnosis began
       def connected(socket, count, sends, since, heard)
         peers = "connected to #{count} #{(count == 1) ? "peer" : "peers"} for " \
@@ -167,7 +167,7 @@ module Godwit
         end
       end
 
-      # @return [Finding, nil] the finding that the peer's greeting explains
+      # @return [Finding, nil] the reason that follows from the peer's greeting; nil: none
       def peeked(socket, endpoint, peek)
         return foreign(endpoint) if peek.zmtp? == false
         other = peek.mechanism or return

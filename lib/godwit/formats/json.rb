@@ -6,7 +6,7 @@ module Godwit
     module Json
       class << self
         def require_library
-          require "json" unless defined?(::JSON::VERSION) # a Ractor cannot require
+          require "json" unless defined?(::JSON::VERSION) # only the main Ractor can require
         end
 
         def dump(value)

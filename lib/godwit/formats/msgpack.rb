@@ -6,7 +6,7 @@ module Godwit
     module Msgpack
       class << self
         def require_library
-          require "msgpack" unless defined?(::MessagePack::VERSION) # a Ractor cannot require
+          require "msgpack" unless defined?(::MessagePack::VERSION) # only the main Ractor can
         rescue LoadError => error
           raise ArgumentValueError, "format: :msgpack needs the gem msgpack (#{error.message}): " \
             "gem install msgpack, or gem \"msgpack\" in the Gemfile"

@@ -4,17 +4,16 @@ require "socket"
 
 module Godwit
   class Loop
-    # The sockets and IOs of a loop, in its poller, and their callbacks. An interrupt may come
-    # between the change of the poller and that of the callbacks; the next call can repair the state
-    # in between.
+    # The poller of a loop, with sockets and IOs, and their callbacks. If an interrupt comes after
+    # a change of the poller and before that of the callbacks, the next call repairs the state.
     # @private
     class Watches
       def initialize
         @lock = Mutex.new
         @watches = {}.compare_by_identity
         @closed = false
-        # No bytes go through the pair: it is always writable, never readable. Watching it for
-        # writability wakes the poller, which needs no space in a buffer, and works in a trap block.
+        # No bytes go through this socket pair: it is always writable, never readable. To wake the
+        # poller, {#wake} lets it watch the pair for :writable: that works in a trap block too.
         @wakeup, @silent = UNIXSocket.pair
         @poller = Poller.new(@wakeup)
       end
@@ -48,7 +47,7 @@ module Godwit
         end
       end
 
-      # Removes an object, unless it was removed and registered again.
+      # Removes an object, unless the object was removed and registered again meanwhile.
       def drop(object, watch)
         locked(:run) do
           next unless @watches[object].equal?(watch)
@@ -65,7 +64,7 @@ module Godwit
         object
       end
 
-      # Removes an object from the poller, also after an interrupt in the middle of a registration.
+      # Removes an object from the poller, which lacks it after an interrupted registration.
       def disown(object)
         @poller.remove(object)
         nil

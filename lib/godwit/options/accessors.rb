@@ -8,7 +8,7 @@ module Godwit
     module SocketAccessors
     end
 
-    # The same methods for the context options.
+    # A reader and a writer of each context option, as for the socket options.
     module ContextAccessors
     end
 

@@ -6,12 +6,12 @@ module Godwit
     # @private
     module Wire
       KINDS = %i[int int64 uint64 bytes string].freeze
-      # The kinds of some types of options. The other types are :int.
+      # The kind (of KINDS) of each type of options; the types that are not listed have :int.
       KIND_OF = {
         int64: :int64, uint64: :uint64, bytes: :bytes, key: :bytes, id32: :bytes, text: :string
       }.freeze
 
-      # @return [Integer] bytes of the longest value; 0: the kind has a fixed size, or is write-only
+      # @return [Integer] bytes of the longest value; 0: the size is fixed, or nobody can read it
       def self.max(option)
         return 0 unless option.readable?
         case option.type

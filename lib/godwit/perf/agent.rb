@@ -4,9 +4,9 @@ require "socket"
 
 module Godwit
   module Perf
-    # The agent of a {Server}, for {Perf.matrix}. During a run it echoes on a port of its own, and
-    # measures the links to other agents, one at a time. It does one run at a time. A run without
-    # commands for LEASE seconds ends.
+    # The agent of a {Server}, for {Perf.matrix}; a run is one call of that method. During a run the
+    # agent echoes on a port of its own, and measures the links to other agents, one at a time. It
+    # does one run at a time. A run without commands for LEASE seconds ends.
     class Agent
       LEASE = 150 # seconds without a command after which a run ends
       ROW = 60 # seconds that the measurement of one row may take
@@ -18,7 +18,7 @@ module Godwit
       # The fields of a {Latency} that the answer has in addition to the histogram.
       FIGURES = %i[seconds connect_seconds warmup timeouts].freeze
 
-      # The echo binds `endpoint`, which has a wildcard port. Only `auth:` needs `authenticator`.
+      # The echo server binds `endpoint`, whose port is a wildcard. `authenticator` is for `auth:`.
       def initialize(endpoint, options, authenticator)
         @endpoint = endpoint
         @options = options

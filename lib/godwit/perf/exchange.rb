@@ -6,7 +6,6 @@ module Godwit
     # warm-up. Each call has its own context, and returns when libzmq has sent all messages.
     # @private
     module Exchange
-      # A message has another size than the caller gave.
       class SizeError < AnswerError; end
 
       INPROC = "inproc://godwit-perf"
@@ -52,7 +51,7 @@ module Godwit
         nil
       end
 
-      # Runs two methods of this module in this process: `partner` on a thread, `measured` here.
+      # Runs two methods of this module: `partner` on a new thread, `measured` on the caller's.
       def inproc(measured, partner, size, count)
         Context.new do |context|
           thread = Worker.new { run_partner(partner, size, count, context) }
@@ -69,7 +68,7 @@ module Godwit
         nil # the measurement has ended with an exception
       end
 
-      # The socket lingers without limit, but only briefly if an exception ends the exchange.
+      # Yields a socket. Its linger is unlimited, but brief if an exception ends the exchange.
       def with(type, method, endpoint, options, &block)
         unless options[:context]
           return Context.new do |own|
@@ -90,7 +89,7 @@ module Godwit
         Timeout.now - start
       end
 
-      # A message of several frames is an Array, and refused.
+      # Refuses a message of another size, or of several frames, which is an Array.
       def checked(message, size)
         return message if !message.is_a?(Array) && message.bytesize == size
         raise SizeError, "message of incorrect size received"

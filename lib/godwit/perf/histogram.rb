@@ -19,12 +19,12 @@ module Godwit
       # The longest duration in nanoseconds; a longer one counts as this.
       LONGEST = 3_600 * 1_000_000_000
       HOUR = 3_600 # seconds
-      # Buckets, each with twice the width of the one before.
+      # The number of buckets. Each bucket is twice as wide as the one before.
       BUCKETS = LONGEST.bit_length - BITS + 1
       LENGTH = (BUCKETS + 1) * HALF
       NANOSECONDS = 1e9
       MICROSECOND = 1e3 # nanoseconds
-      TICKS = 5 # lines of {#hgrm} until the distance to 100 % is halved
+      TICKS = 5 # lines of {#hgrm} in which the distance to 100 % is halved
       TITLES = "       Value     Percentile TotalCount 1/(1-Percentile)"
       private_constant :BITS, :HALF, :LONGEST, :HOUR, :LENGTH, :NANOSECONDS, :MICROSECOND, :TICKS,
         :TITLES
@@ -83,8 +83,8 @@ module Godwit
       end
 
       # @param percent [Numeric] 0 to 100
-      # @return [Float, nil] seconds: the least recorded duration that at least this share of all
-      #   durations does not exceed, within 0.1 %; nil without a duration
+      # @return [Float, nil] seconds, within 0.1 %: at least `percent` % of the durations are not
+      #   longer; nil without a duration
       # @raise [ArgumentError] when percent is out of range
       def percentile(percent)
         unless percent.is_a?(Numeric) && percent.real? && (0..100).cover?(percent)
@@ -98,9 +98,9 @@ module Godwit
         [highest(at), @max].min / NANOSECONDS
       end
 
-      # Ten durations must be longer than the percentile.
+      # A percentile has a meaning if at least ten durations are longer.
       # @param percent [Numeric] 0 to 100
-      # @return [Boolean] whether there are enough durations for this percentile to mean something
+      # @return [Boolean] whether there are enough durations for this percentile
       def enough_for?(percent) = @count * (100 - exact(percent)) >= 1000
 
       # @return [Float, nil] seconds, exact; nil without a duration
@@ -220,7 +220,7 @@ module Godwit
         [*rows, format("%12.3f %2.12f %10d", max * 1e6, 1.0, count)]
       end
 
-      # The distance to 100 % halves every {TICKS} lines.
+      # Returns the next line's percentile. The distance to 100 % halves every {TICKS} lines.
       def next_level(level)
         half = 2**(Math.log2(100 / (100 - level)).floor + 1)
         level + 100.0 / (TICKS * half)

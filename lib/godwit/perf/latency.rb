@@ -89,7 +89,7 @@ module Godwit
         yield if block_given?
       end
 
-      # A REQ cannot send before it has the reply: a new REQ replaces it. A measurement of a fixed
+      # A REQ without its reply cannot send again: a new REQ replaces it. A measurement of a fixed
       # count has no time limit: it ends after `patience` seconds without a reply.
       def reconnect(replies, count)
         @timeouts += 1

@@ -4,11 +4,11 @@ module Godwit
   module Perf
     # The client's side of a link: connects sockets and gives commands to the {Server}.
     class Link
-      WARM_UP = 1 # seconds of the warm-up when the measurement has a time
-      WARM_UP_MESSAGES = 1_000 # messages of the warm-up when the measurement has a count
-      POLL_INTERVAL = 0.05 # seconds between two requests for a result
-      SILENCE = 30 # seconds without progress (plus the time-out) that end a measurement
-      ERROR = 300 # characters of a server's error that are shown, at most
+      WARM_UP = 1 # seconds of the warm-up, if a time limits the measurement
+      WARM_UP_MESSAGES = 1_000 # messages of the warm-up, if a count limits the measurement
+      POLL_INTERVAL = 0.05 # seconds between two requests for the server's result
+      SILENCE = 30 # seconds without progress, plus the time-out, that end a measurement
+      ERROR = 300 # most characters of a server's error text in our message
 
       def initialize(endpoint, timeout, options)
         @endpoint = endpoint
@@ -68,7 +68,7 @@ module Godwit
         raise StateError.new("#{@endpoint}: #{Printable.text(error.to_s[0, ERROR])}",
           endpoint: @endpoint)
       rescue TimeoutError => error
-        close # a REQ without its reply cannot send
+        close # a REQ without its reply cannot send again
         raise no_answer(error), cause: nil
       end
 

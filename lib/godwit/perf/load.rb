@@ -52,7 +52,7 @@ module Godwit
         connected = connect
         measure(@warmup)
         raise @link.no_answer if @intended.count.zero?
-        connect if @remaining.positive? # else late replies of the warm-up would count
+        connect if @remaining.positive? # a new socket: late replies to the warm-up must not count
         collections = GC.count
         alive = true
         measure(@count) { alive = @link.alive?(@link.timeout - @link.send_timeout) }
@@ -69,7 +69,7 @@ module Godwit
 
       def connect
         @dealer&.close
-        # With a high-water mark the sender would wait for replies.
+        # With a high-water mark the sender would wait while the server is slow.
         @dealer, seconds = @link.connect(DEALER, send_hwm: 0, recv_hwm: 0)
         seconds
       end

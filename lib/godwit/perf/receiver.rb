@@ -2,8 +2,8 @@
 
 module Godwit
   module Perf
-    # The receiver of a throughput measurement: a PULL and its thread. The sender sends one mark
-    # after the warm-up and one after the measurement.
+    # The receiver of a throughput measurement: a PULL and its thread. The sender sends a mark, a
+    # message of two frames, after the warm-up and another after the measurement.
     class Receiver
       BATCH = 256
       START = "start"

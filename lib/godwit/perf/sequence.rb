@@ -6,11 +6,11 @@ module Godwit
     # different messages. The sender and the receiver each make the Strings once, so that a check
     # costs one comparison a message.
     class Sequence
-      MAX_BITS = 16 # there are at most 2**16 different messages
+      MAX_BITS = 16 # at most 2**16 messages are different; then the numbers repeat
       BYTES = 32 << 20 # most bytes of all different messages, unless two messages need more
       NUMBER_BYTES = 8
       QUEUED = 64 << 20 # most bytes of messages in the queue of the sender, or of the receiver
-      MESSAGES = 1_000 # most messages in such a queue: libzmq's default high-water mark
+      MESSAGES = 1_000 # most messages in one of these queues, as by libzmq's default
 
       # @param size [Integer] bytes of a message; messages of 0 bytes have no number
       def initialize(size)
@@ -49,7 +49,7 @@ module Godwit
 
     # Counts messages of a {Sequence}: received, lost, duplicated and out of order.
     class SequenceCheck
-      MAX_MISSING = 100_000 # most missing numbers to store; any other late number is a duplicate
+      MAX_MISSING = 100_000 # most stored missing numbers; other late messages are duplicates
       COUNTS = %i[received lost duplicated out_of_order foreign].freeze
 
       def initialize(sequence)
@@ -81,8 +81,8 @@ module Godwit
 
       private
 
-      # Counts an unexpected message. If its number is ahead by at most half of all different
-      # numbers, it follows a gap; else it is late.
+      # Counts a message whose number is not the next one. If the number is ahead by at most half of
+      # all different numbers, messages before it are missing; else the message is late.
       def count_unexpected(message)
         number = @sequence.number(message) or return @foreign += 1
         ahead = (number - @next) & @mask

@@ -19,7 +19,7 @@ module Godwit
       # The first frame of a command; the second is a JSON object.
       COMMAND = "\0godwit-perf".b.freeze
       MAX_RECEIVERS = 16 # throughput measurements that may run at a time
-      # Most replies queued for a client: a REP drops further ones, and `load` counts time-outs.
+      # Most replies queued for a client. A REP drops further replies: `load` counts time-outs then.
       SEND_HWM = 100_000
       private_constant :COMMAND, :MAX_RECEIVERS, :SEND_HWM
 

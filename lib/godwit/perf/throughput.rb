@@ -67,7 +67,7 @@ module Godwit
 
       private
 
-      # The server's host may be a wildcard: only the port is used, with the host of the link.
+      # The host of the receiver's endpoint may be a wildcard: the link's host replaces it.
       def reachable(endpoint)
         own = @link.endpoint
         unless own.start_with?("tcp:")

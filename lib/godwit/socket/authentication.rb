@@ -16,7 +16,7 @@ module Godwit
       DOMAIN = %i[zap_domain zap_enforce_domain].freeze
       # A socket's user ids come from the authenticator as long as none of these options changes.
       DECISIVE = [*CLIENT, *GSSAPI, *DOMAIN, :router_raw].freeze
-      # Options that cannot change with `auth:`; the last four make the server speak PLAIN or CURVE.
+      # Options that are fixed on a socket with `auth:`; the last four turn PLAIN or CURVE on.
       FIXED = [*DECISIVE, :curve_server, :plain_server, :curve_public_key, :curve_secret_key].freeze
       # Transports that enforce no handshake. Over ws libzmq accepts a peer that names no mechanism.
       INSECURE = %w[inproc udp pgm epgm norm ws wss].freeze
@@ -77,7 +77,7 @@ module Godwit
         raise Errors.of(ArgumentValueError, :new, "auth: #{why}")
       end
 
-      # Runs once the socket has its options. Each setting is [option, raw value, value].
+      # Extends a socket that has its options. Each of `settings` is [option, raw value, value].
       def apply(socket, domain, settings)
         return unless domain || enforced?(socket.type, settings)
         socket.extend(UserIds)

@@ -36,7 +36,7 @@ module Godwit
 
       private
 
-      # Only the extension has `_counters`. Contract does not list it, since libzmq counts nothing.
+      # Only the C extension has `_counters`; the FFI backend has none, since libzmq counts nothing.
       def counters
         return _counters if respond_to?(:_counters, true)
         raise Errors.of(UnsupportedError, :stats, "the FFI backend counts no messages: use the C " \

@@ -42,7 +42,7 @@ module Godwit
         endpoints.each do |endpoint|
           endpoint = check_endpoint(endpoint, :connect)
           _exclusive(:connect) do
-            # A socket that was merely allocated has no names; _connect raises ClosedError.
+            # A socket from `allocate` alone has no @names, and its _connect raises ClosedError.
             @names ? @names.give { _connect(endpoint) } : _connect(endpoint)
             record_endpoint(:connect, endpoint)
           end
@@ -61,9 +61,9 @@ module Godwit
       # @raise [NoEndpointError] when the socket is not connected to the endpoint
       def disconnect(endpoint) = detach(:connect, :disconnect, endpoint)
 
-      # @return [Array<String>] the bound (wildcards replaced) and connected ones, the oldest first
+      # @return [Array<String>] those of `bind` (wildcards replaced) and `connect`, the oldest first
       def endpoints
-        @endpoints ? @endpoints.map(&:last) : [] # a subclass may not have called super
+        @endpoints ? @endpoints.map(&:last) : [] # a subclass's `initialize` may lack `super`
       end
 
       # @private
@@ -116,8 +116,8 @@ module Godwit
         endpoint.dup.freeze
       end
 
-      # Refuses IPv6 addresses without the option: libzmq would try for ever to resolve the address
-      # as a name. A SOCKS proxy connects without the option.
+      # Refuses IPv6 addresses without the option `ipv6`: libzmq would try for ever to resolve the
+      # address as a name. A SOCKS proxy does not need the option.
       def check_family(endpoint)
         return if !Endpoint.ipv6?(endpoint) || ipv6 || socks_proxy
         raise Errors.build(InterfaceError, :connect, endpoint, ErrorHints::IPV6)
@@ -128,7 +128,7 @@ module Godwit
         get(:plain_server) && get(:zap_enforce_domain) && get(:zap_domain).to_s.empty?
       end
 
-      # Makes a new Array, since another thread may read the old one.
+      # Records the endpoint in a new Array, since another thread may read the old one.
       def record_endpoint(how, given, resolved = given)
         _record(:@endpoints) { |known| known + [[how, given, resolved]] }
       end
@@ -168,7 +168,7 @@ module Godwit
         unless resolved
           raise Errors.build(closed? ? ClosedError : NoEndpointError, operation, endpoint)
         end
-        # libzmq ends all binds, or all connections, of that name
+        # libzmq ends all binds to that name, or all connections.
         gone = known.select { |kind, _, other| kind == how && other == resolved }
         lost = false
         begin
@@ -186,7 +186,7 @@ module Godwit
     end
 
     # The names that `connect_routing_id` gives to peers. libzmq aborts the process when a peer has
-    # that name already, even while that peer disconnects. A peer can also choose its own name: then
+    # that name already, even while that peer disconnects. A peer can also choose its own name, but
     # libzmq does not report it. So each name is given once, and a ROUTER gives no name once a peer
     # may have chosen its own.
     # @private

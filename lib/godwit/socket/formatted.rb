@@ -50,7 +50,7 @@ module Godwit
         raise
       end
 
-      # A call of `super` without keywords is faster.
+      # Calls `super` without keywords if possible, since that is faster.
       def recv(*surplus, timeout: UNSET, exception: true)
         message = (surplus.empty? && UNSET.equal?(timeout) && exception) ? super() : super
         message.nil? ? nil : decode(message, :recv)

@@ -133,11 +133,11 @@ module Godwit
         @unfinished && @unfinished[fiber.__id__]
       end
 
-      # Makes the entry of this fiber, since Thread#[] is fiber-local, and drops the entries of
-      # fibers that have ended.
+      # Makes this fiber's Unfinished, and drops those of fibers that have ended. The fiber-local
+      # Object in Thread#[] stands for the fiber: it is collected once the fiber has ended.
       def new_unfinished
         fiber = Thread.current[:godwit_fiber] ||= Object.new
-        # A Ractor cannot use a WeakRef.
+        # A weak reference to the Object: a Ractor cannot use the class WeakRef.
         mine = Unfinished.new(ObjectSpace::WeakMap.new.tap { |weak| weak[:fiber] = fiber })
         _exclusive(:frames) do
           _record(:@unfinished) do |known|

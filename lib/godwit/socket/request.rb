@@ -83,7 +83,7 @@ module Godwit
           begin
             _send(message, Timeout.milliseconds(limit), nil) or raise timeout_error(:send)
           rescue Error => error
-            begun = false # the request was not sent
+            begun = false # the request was not sent: no reply can come
             reconnect if error.is_a?(TimeoutError)
             raise error
           end
@@ -94,8 +94,8 @@ module Godwit
         end
       end
 
-      # Recreates the socket, so that the next request gets no late reply. An error must not replace
-      # the exchange's own: the next request recreates the socket again, and raises the error.
+      # Recreates libzmq's socket, so that the next request gets no late reply. An error here must
+      # not replace the error of the exchange: the next request tries again, and raises it.
       def drop_reply
         recreate
       rescue Error
@@ -105,12 +105,12 @@ module Godwit
       def recreate
         @recreate_first = true
         unless %i[relaxed correlate].all? { |name| @settings[Options.fetch(name).id] == 1 }
-          # With `relaxed` alone a late reply would count for the next request.
+          # A bound socket is not recreated. `correlate` makes libzmq drop late replies there.
           _recreate || %i[relaxed correlate].each { |name| set(name, true) }
         end
         @recreate_first = false
       rescue ContextTerminatedError
-        nil # the caller's next call raises the error
+        nil # the next call on the socket raises this error
       end
 
       # Connects again after the time-out of a send: after a refusal with status 400 libzmq does not

@@ -51,13 +51,13 @@ module Godwit
         nil
       end
 
-      # Returns the routing id; of a REQ also the empty frame. The block may change the message.
+      # Copies the routing id and a REQ's empty frame, since the block may change the message.
       def address_of(message)
         id, delimiter, body = message.first(3)
         (body && delimiter.empty?) ? [id.to_s, ""] : [id.to_s]
       end
 
-      # @param address [Array<String>, nil] of a ROUTER: the frames before the reply
+      # @param address [Array<String>, nil] on a ROUTER, the frames to send before the reply
       def reply(value, address)
         unless value.is_a?(String)
           return if value.nil? && address

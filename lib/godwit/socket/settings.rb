@@ -43,7 +43,7 @@ module Godwit
       def subscribed? = !@topics.nil? && !@topics.empty?
 
       # @private
-      # Copies to another socket the values of these options, as far as this socket set them.
+      # Copies to another socket the values of those of these options that were set on this socket.
       def share_options(socket, names)
         names.each do |name|
           option = Options.fetch(name)
@@ -60,15 +60,15 @@ module Godwit
           @names.next = raw if option.name == :connect_routing_id
           @names.chosen_by_peers if option.name == :immediate && raw == 1
           record_topic(option.name, raw)
-          # The setting is recorded: REQ#request sets it again when it recreates the socket.
+          # REQ#request sets all @settings again when it recreates libzmq's socket.
           _record(:@settings) { |settings| settings.merge(option.id => raw) }
         end
       end
 
       private
 
-      # Checks all options before libzmq makes a socket: a socket that was closed for a wrong option
-      # would occupy a slot of the context for some time.
+      # Checks all options before libzmq makes a socket: a socket that is closed for a wrong option
+      # would count for the context's `max_sockets` for some time.
       def starting_options(options, topics)
         defaults =
           @context.socket_options.to_h.select { |name, _| Options.fetch(name).for_type?(type) }

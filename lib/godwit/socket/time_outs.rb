@@ -3,8 +3,8 @@
 module Godwit
   class Socket
     # Finds out why a wait ends in a time-out. A backend calls {#_diagnose} when a wait has lasted
-    # {Constants::SLOW_WAIT} ms: once without a time-out, else repeatedly. After a wait that got its
-    # message, the backend calls {#_end_diagnosis} in the next call on the socket.
+    # {Constants::SLOW_WAIT} ms: repeatedly, or once if the wait has no time-out. After a wait that
+    # succeeded, the backend calls {#_end_diagnosis} in the next call on the socket.
     # @private
     module TimeOuts
       # @private
@@ -18,8 +18,8 @@ module Godwit
         diagnosis&.end_probes
       end
 
-      # Finds the reason as {#finding} does, for a wait of another object. This diagnosis opens no
-      # probes.
+      # Finds the reason as {#finding} does, for the wait of an object such as Logger::Reader. This
+      # diagnosis opens no probes.
       def finding_now
         diagnosis = Diagnosis.new(self, probes: false)
         diagnosis.finding

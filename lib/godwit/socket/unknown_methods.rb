@@ -15,7 +15,7 @@ module Godwit
       FORMAT = "give the socket format: :json; send then takes a value, and recv gives it"
       FRAMES = "an Array of Strings is a message of several frames: send([\"a\", \"b\"])"
       RECEIVE = "recv(timeout: 5) gives the next message"
-      # What to write instead, by the name of a method of another library or socket type.
+      # What to call instead of a method that another library or another socket type has.
       HINTS = Runtime.shareable({
         send_string: "a String is a message of one frame: send(string)",
         send_multipart: FRAMES, send_strings: FRAMES, sendmsgs: FRAMES, publish: FRAMES,

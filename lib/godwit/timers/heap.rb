@@ -42,7 +42,7 @@ module Godwit
         true
       end
 
-      # Calls the block, which changes the item's deadline.
+      # Calls the block, which changes the item's deadline, and moves the item.
       def update(item)
         change do
           yield

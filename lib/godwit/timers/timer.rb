@@ -9,7 +9,7 @@ module Godwit
       attr_reader :interval
       # @return [Integer, nil] number of firings in all; nil: it fires until it is cancelled
       attr_reader :times
-      # @return [Integer] number of firings since it was made or {#reset}
+      # @return [Integer] number of firings since the timer was made or {#reset}
       attr_reader :fired
       # @private
       attr_reader :deadline, :callback

@@ -18,8 +18,8 @@ module Godwit
         end
       end
 
-      MIN_LENGTH = 1 # bytes of a buffer, at least
-      # The errors of the network for a peer that has departed.
+      MIN_LENGTH = 1 # least bytes of a buffer
+      # System errors which mean that the peer has departed.
       DEPARTED = [Errno::EPIPE, Errno::ECONNRESET, Errno::ECONNREFUSED, Errno::ETIMEDOUT].freeze
 
       # @param host [String, nil] of the receiver; nil for the receiver itself
@@ -74,7 +74,7 @@ module Godwit
         end
       end
 
-      # A socket at the IPv6 address receives IPv4 as well.
+      # Yields the wildcard of IPv6, which receives IPv4 too, or, without IPv6, that of IPv4.
       def any_address
         yield "::"
       rescue Errno::EAFNOSUPPORT, Errno::EADDRNOTAVAIL

@@ -4,7 +4,7 @@ require "io/nonblock"
 
 module Godwit
   module TTCP
-    # Sends the bytes as they are. The end of the connection is the end of the data.
+    # The link over TCP. It sends the bytes as they are; the connection's end is the data's end.
     class TCPLink < Link
       def bind
         @server = named(:bind) { any_address { |any| TCPServer.new(any, @port) } }
@@ -13,7 +13,7 @@ module Godwit
 
       def open
         @socket = @host ? connected : accepted
-        # Each read and write of Ruby is then one system call, as in C.
+        # On a blocking socket, each read and write of Ruby is one system call, as in C.
         @socket.nonblock = false unless RUBY_ENGINE == "jruby"
         @socket.sync = true
       end

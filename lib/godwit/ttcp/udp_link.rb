@@ -4,9 +4,9 @@ require "io/wait"
 
 module Godwit
   module TTCP
-    # C ttcp's datagrams: one of 4 bytes before the data, five after it. UDP may lose any of them.
+    # The link over UDP. As in C ttcp, one MARK precedes the data and five follow; any may be lost.
     class UDPLink < Link
-      MARK = "ttcp" # 4 bytes; a datagram of data has more
+      MARK = "ttcp" # 4 bytes: each datagram of data has more
       ENDS = 5
       MIN_LENGTH = MARK.bytesize + 1
       FULL = 0.018 # seconds that C ttcp waits when the network's queue is full
@@ -24,7 +24,7 @@ module Godwit
 
       def begin = write(MARK)
 
-      # The receiver may have departed after the first end mark.
+      # Sends the last MARKs. The receiver may depart after the first of them: that is no error.
       def finish
         ENDS.times { write(MARK) }
       rescue Ended

@@ -2,14 +2,14 @@
 
 module Godwit
   module TTCP
-    # A message of one frame for each buffer, from a DEALER to a ROUTER, which binds. The sender's
-    # first message has its name; the receiver accepts the first sender, and refuses all others. An
-    # empty message is the end of the data: the receiver answers when it has received all data.
+    # The link over ZeroMQ: each buffer is a message, from a DEALER to a ROUTER, which binds. The
+    # sender's first message has its name; the receiver accepts the first sender, and refuses all
+    # others. An empty message ends the data; the receiver answers it.
     class ZMQLink < Link
       GREETING = "godwit ttcp"
       ACCEPTED = "accepted"
       REFUSED = "refused"
-      STILL = "still receiving" # a send of STILL fails when the sender is no longer connected
+      STILL = "still receiving" # sent only to learn, by its failure, that the sender departed
       FINISH = ""
       DONE = "done"
       POLL_INTERVAL = 0.5 # seconds of silence after which a side checks for its peer
@@ -76,8 +76,8 @@ module Godwit
           operation: :connect, endpoint: peer, reason: found&.reason, why: found&.text)
       end
 
-      # The receiver answers before it closes: so the answer is polled once more after the close.
-      # Returns nil when the receiver has departed, or the limit (seconds) has passed.
+      # Returns the answer; nil when the receiver has departed, or the limit (seconds) has passed.
+      # The answer may have come just before the receiver's close: so it is polled once more then.
       def request(message, limit)
         @requesting = true
         sent = nil
@@ -96,7 +96,7 @@ module Godwit
         @requesting = false
       end
 
-      # Ends a send that waits. `request` checks @gone by itself.
+      # Closes the socket, which ends a send that waits. `request` checks @gone by itself.
       def disconnected
         @gone = true
         @socket.close unless @requesting
