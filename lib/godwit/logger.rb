@@ -8,10 +8,10 @@ require_relative "../godwit"
 require_relative "generated/logger_constants"
 
 module Godwit
-  class Logger < ::Logger; end # the files below must not autoload this file
+  class Logger < ::Logger; end # defined before the files below, which would autoload this file
 end
 
-# The files of a program that logs. A trap handler may log, but cannot load a file.
+# The files that a program needs to log: a trap handler may log, but cannot load a file.
 %w[
   files local_level warnings exit formatter
   wire/levels wire/lines wire/topic wire/text wire/error_text wire/packing wire/header wire/entry
@@ -78,7 +78,7 @@ module Godwit
     #   (`send_hwm: 10_000`, `curve:`, `server_key:`, `auth:`…)
     # @option options [Symbol] :overflow (:drop_new) when the queue is full: :drop_new, :drop_old,
     #   :block (the caller waits), :spool (to disk). A caller first waits up to half a second for
-    #   space, unless the socket accepted nothing in a second of such waits
+    #   space, unless the socket has accepted nothing while callers waited for a second
     # @option options [Integer] :queue (100_000) most records in the queue
     # @option options [Integer] :queue_bytes (16_777_216) about the most bytes of memory for queued
     #   records, including those in libzmq's queue
@@ -101,7 +101,7 @@ module Godwit
     #   one logger; never copy it. Forked children have subfolders in it. `overflow:` (for a full
     #   folder) is :drop_new or :block. `sent` in {#stats} means acknowledged
     # @option options [Integer] :durable_bytes (1 GiB) most bytes in that folder
-    # @option options [Boolean] :fsync (false) whether each record there must survive a power cut
+    # @option options [Boolean] :fsync (false) whether each stored record must survive a power cut
     # @raise [BusyError] when another process, or logger, uses the folder of `durable:`
     # @raise [ArgumentError] for an unknown level or option, a malformed endpoint, or a value that
     #   is not allowed
@@ -212,7 +212,7 @@ module Godwit
     # with `wire: :plain`, a formatter gets the tags before the text: "[req-9] text".
     # @param tags [Array<Object>]
     # @yieldparam logger [Logger] this logger
-    # @return [Object] the block's value, or the other logger
+    # @return [Object] the block's value; without a block, the logger with the tags
     def tagged(*tags)
       if block_given?
         holder = formatter.respond_to?(:tagged) ? formatter : @default_formatter
@@ -222,16 +222,16 @@ module Godwit
       end
     end
 
-    # Waits until the records so far have been handed to libzmq (with `overflow: :spool`, or are on
-    # the disk; with `durable:`, have been acknowledged). A trap handler does not wait, except on
-    # JRuby.
+    # Waits until libzmq has all records that were logged before the call. With `overflow: :spool` a
+    # record on the disk counts too; with `durable:` the receiver must have acknowledged the
+    # records. A trap handler does not wait, except on JRuby.
     # @param timeout [Numeric, nil] seconds; nil: for ever
-    # @return [Boolean] whether all have been
+    # @return [Boolean] false: some of these records were not sent, or not in time
     # @raise [ArgumentTypeError, ArgumentValueError] when the timeout is no duration
     def flush(timeout: nil) = @handle ? @handle.flush(timeout) : true
 
-    # Sends queued records, for at most linger, and ends; a line on $stderr counts the rest. Later
-    # records are dropped and counted. In a forked child this does not affect the parent.
+    # Sends queued records for at most `linger:` seconds, and ends; a line on $stderr counts the
+    # rest. Later records are dropped and counted. A child's close does not affect its parent.
     # @return [nil]
     def close
       return super unless @handle
@@ -262,8 +262,8 @@ module Godwit
 
     protected
 
-    # Adds tags. If the formatter is the program's own, it cannot store tags: then the default
-    # formatter stores them, but formats nothing.
+    # Adds tags. A formatter of the program's own cannot store tags: then the default formatter
+    # stores them, but formats nothing.
     def add_tags(tags)
       own = @formatter.instance_of?(Formatter)
       holder = own ? @formatter : @default_formatter

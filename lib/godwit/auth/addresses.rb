@@ -25,7 +25,7 @@ module Godwit
         new(addresses.map { |address| range(operation, address) }, uids)
       end
 
-      # @return [Array(Integer, Integer, Integer)] bits of an address, network, bits to ignore in it
+      # @return [Array(Integer, Integer, Integer)] address bits, network number, low bits to ignore
       def self.range(operation, address)
         raise ::ArgumentError unless address.is_a?(String) && address.match?(FORM)
         ip = IPAddr.new(address)

@@ -28,7 +28,7 @@ module Godwit
       # @private
       def self.refuse(request, reason) = new(request, REFUSED, reason)
       # @private
-      # The client connects again later: libzmq does so after a 300.
+      # After the status 300 the client's libzmq connects again.
       def self.later(request, reason) = new(request, LATER, reason)
 
       # @private

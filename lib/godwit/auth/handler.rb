@@ -12,13 +12,13 @@ module Godwit
     class Handler
       # Seconds between two warnings of one class.
       QUIET = 1
-      # Seconds after `Auth.new` in which a mechanism without a rule answers 300.
+      # Seconds after `Auth.new` in which a client without a rule gets a 300 (try again), not a 400.
       STARTING = 5
       # Exceptions of a block that its worker survives.
       ERRORS = [StandardError, ScriptError, SystemStackError, NoMemoryError].freeze
 
-      # The running handlers. If a handler's thread was killed, its entry protects its socket from
-      # the garbage collector: libzmq then gets no answer and refuses all clients.
+      # The running handlers. A handler whose thread was killed stays here, so that its socket is
+      # not collected: libzmq then gets no answers and refuses all clients.
       @serving = {}
       @lock = Mutex.new
 
@@ -96,8 +96,8 @@ module Godwit
         finish unless @thread
       end
 
-      # After the unbind libzmq finds no handler. After a close alone libzmq would find this handler
-      # for a moment.
+      # The socket is unbound first: after a close without an unbind, libzmq would still find this
+      # handler for a moment.
       def finish
         begin
           @socket.unbind(Endpoint::ZAP) unless @socket.closed?
@@ -119,7 +119,7 @@ module Godwit
         finish
       end
 
-      # After an error one request has no answer. The warning has only the error's class, since the
+      # An error leaves one request without an answer. The warning names just the error's class: the
       # error's text may contain a password.
       def serve(message)
         expire
@@ -167,7 +167,6 @@ module Godwit
         warn_once([:rule, error.class]) { "a rule raised #{without_secret(error, request)}" }
       end
 
-      # Lets a worker call the block of the rule.
       def enqueue(request, rule)
         @lock.synchronize { @pending[request] = rule }
         refused = @workers.add(request) or return
@@ -208,8 +207,8 @@ module Godwit
             "#{subject} raised #{without_secret(error, request)}"
           end
         else
-          # Another thread runs the notice. If the end of the process has ended this thread, no
-          # thread runs the notice, and the user gets no needless warning.
+          # Another worker prints the warning. If this thread ends because the process exits, no
+          # other worker runs, and no needless warning is printed.
           @workers.add_notice(-> { warn_once([mechanism, nil]) { "#{subject} ended its thread" } })
         end
       end
@@ -238,8 +237,8 @@ module Godwit
         end
       end
 
-      # Warns at most once a second for each class of warning: any client may cause one. Ignores
-      # errors of the application's $stderr and Warning.warn.
+      # Warns at most once a second for each class of warning, since any client can cause warnings.
+      # Ignores errors of the application's $stderr and Warning.warn.
       def warn_once(category)
         warn "#{@name}: #{yield}" if due?(category)
       rescue

@@ -6,8 +6,8 @@ require_relative "user"
 module Godwit
   class Auth
     # A security mechanism of ZAP, such as CURVE. A frozen instance is the rule of a domain. A
-    # subclass has NAME and CREDENTIALS (their number in a request), and either `without_rule`, or
-    # `decide` and `arguments` (of the block). The block decides if `decide` returns nil.
+    # subclass has NAME, CREDENTIALS (how many a request has), and either `without_rule`, or
+    # `decide` and `arguments` (of the block). If `decide` returns nil, the block decides.
     class Mechanism
       class << self
         def problem(credentials)
@@ -33,8 +33,8 @@ module Godwit
         freeze
       end
 
-      # Calls the block. The error does not quote the id: the block may have returned a piece of the
-      # password.
+      # Calls the block. The error does not quote the id that the block returned: it may be a piece
+      # of the password.
       def ask(request, credentials)
         id = @block.call(*arguments(credentials), request)
         return Decision.refuse(request, "the block knows no such client") if id.nil?

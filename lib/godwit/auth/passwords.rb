@@ -40,7 +40,7 @@ module Godwit
           "#{User::LONGEST} bytes: got #{password.bytesize}")
       end
 
-      # The first byte is the length, because zeros pad the password.
+      # A password as 32-bit numbers: a byte with its length, its bytes, zeros as padding.
       def words(password)
         bytes = password.b
         ([bytes.bytesize].pack("C") + bytes.ljust(User::LONGEST, "\0")).unpack("N*")

@@ -19,7 +19,7 @@ module Godwit
       LONGEST_ADDRESS = 1_024
       # Address that libzmq gives to the peer of an ipc connection, with values from the kernel.
       IPC = /\Alocalhost:(\d+):(\d*):(\d*)\z/
-      # The low bits of an IPv6 address, which one client may choose.
+      # The number of low bits of its IPv6 address that a client can choose by itself.
       OWN_BITS = 64
       private_constant :VERSION, :FRAMES, :LONGEST, :LONGEST_ADDRESS, :IPC, :OWN_BITS
 
@@ -36,8 +36,8 @@ module Godwit
       # @return [Integer, nil] the process id of the client, over ipc if the system reports it
       attr_reader :pid
 
-      # Why the Auth refuses the request without any rule, or nil; the domain's unchanged frame; the
-      # result of {Addresses.parse}; the time of {Timeout.now} until which the client waits.
+      # `problem`: why the request is refused before any rule, or nil. `raw_domain`: the domain's
+      # frame. `ip`: the result of {Addresses.parse}. `deadline`: when the client's wait ends.
       # @private
       attr_reader :problem, :raw_domain, :ip, :deadline
 
@@ -90,8 +90,8 @@ module Godwit
       end
 
       # @private
-      # @return [Array<String>] the reply for libzmq. The reply has no metadata: a peer could forge
-      #   each name that its certificate lacks
+      # @return [Array<String>] the reply for libzmq. It has no metadata, since libzmq mixes
+      #   metadata with the properties that the client itself sends: a client could forge metadata
       def reply(decision)
         text = decision.granted? ? "OK" : decision.reason
         [@peer, "", VERSION, @id, decision.status.to_s, text, decision.user_id || "", ""]

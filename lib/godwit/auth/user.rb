@@ -9,7 +9,7 @@ module Godwit
 
       module_function
 
-      # libzmq cuts an id at a NUL.
+      # An id with a NUL is refused, since libzmq would cut the id there.
       def id?(id)
         return false unless id.is_a?(String)
         text = utf8(id)

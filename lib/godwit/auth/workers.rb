@@ -74,7 +74,7 @@ module Godwit
       # @return [Integer] jobs that a thread could begin, or could begin after others have ended
       def waiting = @requests.size + ((@noticing || @notices.empty?) ? 0 : 1)
 
-      # At the process's limit of threads, the jobs wait for the workers that exist.
+      # If the system allows no further thread, the jobs wait for the workers that exist.
       def start
         thread = Worker.new { work }
         @threads += 1
@@ -93,7 +93,7 @@ module Godwit
           end
         end
       ensure
-        # A block may end its thread, so a new thread replaces it.
+        # A rule's block may end this thread (Thread.exit): then a new thread replaces it.
         @lock.synchronize do
           @threads -= 1
           start_if_needed unless @closed

@@ -71,7 +71,7 @@ module Godwit
       # @return [Hash{String => Class}] the command's subcommands by name, as in `godwit log tail`
       def subcommands = {}
 
-      # @return [Array<String>] the words that the first argument may be; []: they are not listed
+      # @return [Array<String>] the words that the first argument may be; []: it may be any word
       def first_words = subcommands.keys
 
       # The text that `godwit help COMMAND` prints.

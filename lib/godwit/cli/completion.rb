@@ -31,7 +31,7 @@ module Godwit
         EXIT[:ok]
       end
 
-      # In zsh the first index of `words` is 1, so bash gets an empty word in front.
+      # The common code counts `words` from 1, as zsh does, so bash gets an empty word in front.
       def bash
         <<~BASH
           _godwit() {

@@ -11,7 +11,7 @@ module Godwit
       WIDTH = 63 # most characters of a line of an option's text; the option's name is before it
       private_constant :WIDTH
 
-      # The words that an option accepts. OptionParser calls `match`.
+      # The words that an option accepts. `match` accepts any text: the option's block checks it.
       Choice = Struct.new(:words) do
         def match(text) = text
       end

@@ -38,7 +38,7 @@ module Godwit
     end
 
     # A command whose first argument names a subcommand, which does the work: `godwit log tail`. A
-    # subclass has SUBCOMMANDS: name to class name, in the order of the help.
+    # subclass has SUBCOMMANDS: a Hash from name to class name, in the order of the help.
     class Family < Command
       # A command that accepts an endpoint and CURVE keys.
       class Subcommand < Command
@@ -68,7 +68,7 @@ module Godwit
           parser.on("--quiet", "prints no lines about absent peers")
         end
 
-        # Runs the block, and prints meanwhile that the library's socket waits if it has no peer.
+        # Runs the block. Meanwhile, prints on standard error if the endpoint has no peer, and why.
         def telling(type, endpoint, &block)
           PeerNotice.beside(type, endpoint, quiet: options[:quiet], **client_security(endpoint),
             &block)

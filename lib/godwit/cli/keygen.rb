@@ -21,7 +21,7 @@ module Godwit
         ) { |given| metadata(given) }
       end
 
-      # {Cert} refuses bytes that are not UTF-8: if replaced, two names could have one file.
+      # Keeps invalid bytes, which {Cert} refuses: if replaced, two names could have the same file.
       def utf8(argument) = argument.dup.force_encoding(Encoding::UTF_8)
 
       def metadata(given)

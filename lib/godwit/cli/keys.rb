@@ -26,7 +26,7 @@ module Godwit
 
         private
 
-        # An empty value comes from a variable of the shell that is not set.
+        # An empty value usually comes from a variable of the shell that is not set.
         def value_of(parser, flag, text)
           parser.on(flag, text) do |value|
             next value unless value.empty?
@@ -59,8 +59,8 @@ module Godwit
           raise UsageError, "--keys needs --server-key KEY" if @options[:keys]
           return {}
         end
-        # Without --keys a client gets a new key pair. It is enough for a server that admits each
-        # client that knows the server's public key.
+        # Without --keys a client gets a new key pair: enough for a server that admits every client
+        # that knows the server's public key.
         {curve: @options[:keys] ? pair : Curve.keypair, server_key: public_key(server_key)}
       end
 

@@ -9,7 +9,8 @@ module Godwit
       DELAY = 2 # seconds that a socket may have no peer before the notice
       POLL_INTERVAL = 0.25 # seconds until the Diagnosis is updated, if no event comes
       AFTER = 0.3 # seconds that the second socket may take to connect after the block's end
-      # Reasons that end when the peer starts. For any other reason the notice has its whole text.
+      # Reasons that end when the peer starts: the notice names the cause. For any other reason the
+      # notice has the whole text of the diagnosis.
       PASSING = %i[refused no_answer no_address no_peer].freeze
 
       # The library connects its own socket in the block, and the notice cannot observe that socket.
@@ -45,7 +46,7 @@ module Godwit
         @thread = Thread.new { watch }
       end
 
-      # Waits until there have been this many peers at once, or the socket is closed.
+      # Waits until `count` peers have been connected at once, or the socket is closed.
       def wait(count)
         @lock.synchronize { @changed.wait(@lock) until @ended || @most >= count }
       end

@@ -6,7 +6,7 @@ module Godwit
     # exit status. The module that extends itself with Program defines PROGRAM, COMMANDS and FILES
     # as {CLI} does. The file of a command is in that module's folder, and is loaded on demand.
     module Program
-      # Options that users know from other programs, and the commands that they mean.
+      # Options that users know from other programs, and the commands that run instead.
       FLAGS = {"--help" => "help", "-h" => "help", "--version" => "version", "-V" => "version"}
         .freeze
       private_constant :FLAGS
@@ -37,7 +37,7 @@ module Godwit
         EXIT[:usage]
       end
 
-      # Prints an error that a user can cause as one line. Other errors are bugs and raise.
+      # Prints an error that a user can cause, as one line. Any other error is a bug, and is raised.
       def guard(arguments)
         yield
       rescue UsageError, OptionParser::ParseError => error
@@ -85,8 +85,8 @@ module Godwit
         warn lines.map { |line| Printable.line(line) }.join("\n")
       end
 
-      # Sends the output to /dev/null: otherwise Ruby writes its buffer at exit, and fails.
-      # `$stdout.reopen` would flush the buffer first.
+      # Redirects the output to /dev/null: otherwise Ruby would write its buffer at exit, and fail
+      # again. `$stdout.reopen` would write the buffer first, and fail, too.
       def drop_output = IO.for_fd(1, "w", autoclose: false).reopen(File::NULL, "w")
     end
   end

@@ -97,7 +97,7 @@ module Godwit
           socket&.close
         end
 
-        # Starts the command. An argument that Shell.rows refuses comes from the command line.
+        # Starts the command. If Shell.rows refuses an argument, the command line is wrong.
         def rows(command)
           command = [command.join(" ")] if options[:shell]
           input = $stdin unless $stdin.closed? || $stdin.tty?
@@ -126,7 +126,7 @@ module Godwit
           ended(status)
         end
 
-        # Attaches the socket, and waits for the number of pullers that --pulls says.
+        # Attaches the socket, and waits until as many pullers are connected as --pulls says.
         def attach(socket, target, bind)
           super
           return unless options[:pulls]

@@ -17,8 +17,8 @@ module Godwit
         queue&.close
       end
 
-      # Starts a thread that waits for a server's end. Before a signal comes, a server ends only
-      # after an error, and the queue gets that error.
+      # Starts a thread that waits for a server's end. A server that ends before a signal comes has
+      # failed: then the queue gets the error.
       def watch(server, queue, operation, name)
         Thread.new do
           server.wait

@@ -9,12 +9,12 @@ require_relative "sockets/session"
 module Godwit
   module CLI
     # `godwit req`, `rep`, `pub` and so on: a socket in the shell. {TYPES} has the commands, {ONLY}
-    # the types that accept an option, for each option that not all types accept.
+    # the options that not all types accept, each with the types that do.
     module Sockets
       # The command of a socket type. {.for} makes a subclass for each type.
       class Command < Family::Subcommand
         SHORT_LINGER = 0.2 # seconds that unsent messages may delay the process's end after a signal
-        EXIT_LINGER = -800 # ms; the exit adds 1,000 ms: unsent messages may delay it by 200
+        EXIT_LINGER = -800 # ms; at exit 1,000 are added: unsent messages may delay the exit by 200
         private_constant :SHORT_LINGER, :EXIT_LINGER
 
         class << self
@@ -140,7 +140,7 @@ module Godwit
           socket ? close(socket) : context&.close
         end
 
-        # After a flush the socket is closed already.
+        # If Session#flush has run, the socket is closed already.
         def close(socket)
           socket.linger = SHORT_LINGER unless socket.closed?
           socket.close
@@ -167,7 +167,7 @@ module Godwit
           raise UsageError, "--file: #{error.message}"
         end
 
-        # --data is repeated for a REP, at a pace, or if --count counts what the command sends.
+        # Repeats --data for a REP, with --interval or --rate, or if --count counts sent messages.
         def data(form)
           again = type.name == :rep || pause || (options[:count] && type.work != :converse)
           Input.new(form, texts: options[:data], again: again)

@@ -13,7 +13,7 @@ module Godwit
       ALIGN = 16_384 # bytes, C ttcp's default
       PORTS = 1..65_535
       MOST = 0x7fff_ffff # the largest int of C
-      # Options, each with its keyword of the library: of both directions, of -t and of -r.
+      # Options and their keywords of Godwit::TTCP: for both directions, only for -t, only for -r.
       KEYWORDS = {l: :length, p: :port, u: :udp, b: :socket_buffer, d: :debug, zmq: :zmq}.freeze
       TRANSMIT = {n: :count, D: :nodelay}.freeze
       RECEIVE = {B: :full_blocks, T: :touch}.freeze

@@ -6,8 +6,8 @@ module Godwit
     # child inherits its parent's blocks.
     module Exit
       AGAIN = 0.05 # seconds for a close that begins after linger has passed
-      # Seconds after linger in which writers may start: a thread that goes on logging would start
-      # new ones for ever.
+      # Seconds after linger in which writers may start: without this limit, a thread that goes on
+      # logging would start writers for ever.
       AGAIN_FOR = 0.3
 
       @writers = Thread::Queue.new
@@ -21,7 +21,7 @@ module Godwit
           forget_others if @writers.size > 32
           @writers << writer
           return if @registered == Process.pid
-          # The FFI backend's block closes all contexts: register it first, so that it runs last.
+          # The FFI backend's at_exit block closes all contexts: registered first, it runs last.
           Godwit.context if BACKEND == :ffi
           pid = @registered = Process.pid
           @incomplete = @last = nil unless over? # these values were the parent process's

@@ -96,7 +96,7 @@ module Godwit
         first, *rest = commands
         return commands unless first.is_a?(Array) && first.first.is_a?(Hash)
         variables, *words = first
-        check_environment # checks the keyword env: alone, without the Hash
+        check_environment # checks the keyword's value, before it is merged with the Hash
         @options[:env] = {**variables, **env.to_h}
         words.empty? ? rest : [words, *rest]
       end

@@ -3,8 +3,8 @@
 module Godwit
   module Shell
     # Ends commands: {Processes#stop} sends TERM to a process group, and KILL after `grace:`.
-    # {Job#finish} calls it when the block ends early, at the command's end, at a time-out and at
-    # `close`; {Reaper} calls it at the exit of the process and for a Stream that was collected.
+    # {Job#finish} calls `stop` when the block ends early, at the command's end, at a time-out and
+    # at `close`; {Reaper} calls `stop` at the process's exit and for a Stream that was collected.
     #
     # The leaders are reaped after the last signal: until then no other process can have their pids.
     # A Processes outlives a Stream that was collected.
@@ -75,7 +75,7 @@ module Godwit
         end
       end
 
-      # @return [Array<Integer>] pids of the leaders that run; when none runs, of their groups
+      # @return [Array<Integer>] pids of the running leaders; if none runs, of their groups' members
       def living
         @lock.synchronize do
           leaders = @children.reject(&:exited?).map(&:pid)

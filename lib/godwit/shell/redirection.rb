@@ -22,7 +22,7 @@ module Godwit
         (object.respond_to?(:each) && !object.is_a?(Dir)) || reads?(object)
       end
 
-      # @return [Boolean] whether it has `read(n)`; the `read` of a CSV takes no argument
+      # @return [Boolean] whether the object has `read(n)`; the `read` of a CSV takes no argument
       def reads?(object) = object.respond_to?(:read) && !object.method(:read).arity.zero?
 
       def err?(object)

@@ -16,7 +16,7 @@ module Godwit
 
       def self.key(credentials) = credentials.first
 
-      # The lookup uses the key's 32 bytes: the conversion to Z85 takes longer than the lookup.
+      # Keys are compared as 32 bytes: their conversion to Z85 would take longer than the lookup.
       def initialize(dir, keys, block)
         unless dir || keys || block
           raise Errors.of(ArgumentValueError, :curve, "give dir:, keys: or a block")

@@ -13,7 +13,7 @@ module Godwit
         TEXT
 
         LEVELS = %w[debug info warn error fatal unknown].freeze # the words that --level accepts
-        # Values of --payload that are a number, true, false or null, and no text.
+        # Values of --payload that are sent as a number, true, false or null. All others are texts.
         LITERAL = /\A(?:-?(?:0|[1-9]\d*)(?:\.\d+)?|true|false|null)\z/
         # The most bytes of a record. A longer line is sent as several records, so that it does not
         # fill the memory.

@@ -225,7 +225,7 @@ module Godwit
             text = lines[index, count].join
             index += count
             done = 0
-            # syswrite leaves nothing in Ruby's buffer.
+            # syswrite writes at once: no line stays in Ruby's buffer.
             done += @io.syswrite(text.byteslice(done..)) while done < bytes
             @written += count
           end

@@ -64,7 +64,6 @@ module Godwit
             *writer.values_at("lag", "idle").map { |seconds| duration(seconds) }]
         end
 
-        # Aligns names to the left and numbers to the right.
         def print_table(rows)
           widths = rows.transpose.map { |cells| cells.map(&:size).max }
           rows.each do |cells|

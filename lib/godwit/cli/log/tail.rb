@@ -111,7 +111,7 @@ module Godwit
             raise UsageError, "--last needs --control ENDPOINT where #{source} has no port"
           seconds = [ANSWER_TIMEOUT, options[:timeout]].compact.min
           with_control(control, seconds) do |broadcaster|
-            @reader.wait_connected(timeout: seconds) # the reader misses no record after the last N
+            @reader.wait_connected(timeout: seconds) # first: no record after the last N is missed
             broadcaster.last(options[:last], **options.slice(*CHOICES))
           end
         end
@@ -123,7 +123,7 @@ module Godwit
         end
 
         # Shows records until a count or a time is reached.
-        # @param last [Array<Logger::Record>] shown first, and skipped if they come again
+        # @param last [Array<Logger::Record>] shown first, and skipped if received again
         def follow(last = [])
           @remaining, timeout = options.values_at(:count, :timeout)
           @finish = timeout && Timeout.now + timeout
@@ -142,7 +142,7 @@ module Godwit
         def done? = @remaining&.zero?
         def late? = @finish && Timeout.now >= @finish
 
-        # The output is flushed before the process waits.
+        # Flushes the output before it waits for a record.
         def show_next
           record = @reader.recv(timeout: 0, exception: false)
           unless record

@@ -62,7 +62,7 @@ module Godwit
         def call(arguments)
           endpoint = only_endpoint(arguments) unless arguments.empty?
           check_options(endpoint)
-          # A bad path fails before the measurement.
+          # Opens the file early, so that a bad path fails before the measurement.
           File.open(options[:hgrm], "a").close if options[:hgrm]
           report = Report.new(io, columns, options) { |row| header(row) }
           if endpoint

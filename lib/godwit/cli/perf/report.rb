@@ -13,7 +13,7 @@ module Godwit
         # its decimals, and a Proc that returns its value for a row.
         Column = Struct.new(:title, :key, :kind, :digits, :value)
         WIDTH = 9
-        # A number of seconds => the unit that shows this number and larger ones.
+        # The least number of seconds that is shown in a unit => the unit.
         UNITS = {1 => "s", 1e-3 => "ms", 0 => "us"}.freeze
         FACTORS = {"s" => 1, "ms" => 1e3, "us" => 1e6}.freeze
 
@@ -79,7 +79,6 @@ module Godwit
           @io.flush
         end
 
-        # Writes the histogram, and draws the plots.
         def finish
           File.write(@options[:hgrm], @rows.first.histogram.hgrm) if @options[:hgrm]
           return unless @options[:plot]

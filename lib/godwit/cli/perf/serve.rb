@@ -33,7 +33,7 @@ module Godwit
           serve(Godwit::Perf::Server.new(endpoint, **server_security, **agent))
         end
 
-        # `keys` has the Auth only after server_security was called.
+        # The caller calls server_security first, which makes the Auth of `keys`.
         def agent = options[:agent] ? {agent: true, authenticator: keys.auth} : {}
 
         def check_access(endpoint)

@@ -47,7 +47,7 @@ module Godwit
 
         private
 
-        # The thread reports when the output's reader has closed the pipe. JRuby has no such wait.
+        # Reports that the output's reader has closed the pipe. JRuby has no such wait.
         def watch_output(events)
           return if RUBY_ENGINE == "jruby" || !@io.respond_to?(:stat) || !@io.stat.pipe?
           Thread.new do
@@ -56,7 +56,7 @@ module Godwit
           end
         end
 
-        # A new thread has its creator's mask, so no Stop interrupts it outside of {#waiting}.
+        # A new thread inherits the mask of its creator: a Stop interrupts it only in {#waiting}.
         # @param side [Boolean] whether the session continues when this worker ends
         def worker(events, side: false)
           Thread.handle_interrupt(Stop => :never) do
@@ -149,12 +149,11 @@ module Godwit
           end
         end
 
-        # Prints the messages with one write.
         def print(messages)
           @io.write(messages.map { |frames| @form.encode(frames).b }.join) if messages.any?
         end
 
-        # Waits for a message, and yields all that are there. It does not wait after a signal.
+        # Waits for a message, and yields all messages that are there. After a signal does not wait.
         def each_batch(size = BATCH)
           until done?
             most = [size, @remaining].compact.min

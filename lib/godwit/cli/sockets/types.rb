@@ -31,7 +31,7 @@ module Godwit
       ].to_h { |type| [type.name.to_s, type.freeze] }.freeze
 
       senders = %i[req rep pub push pair dealer router]
-      # Each option that only some types accept, with these types. All types accept the others.
+      # The options that only some types accept, with these types. All types accept the rest.
       ONLY = {
         subscribe: %i[sub], data: senders, file: senders, interval: senders - %i[rep],
         rate: senders - %i[rep], echo: %i[rep pair dealer router],

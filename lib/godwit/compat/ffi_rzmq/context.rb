@@ -41,7 +41,7 @@ module ZMQ
 
     # Ends all calls on the context's sockets, now and later: they return -1, with ETERM. Waits at
     # most {PATIENCE} until other threads have closed the sockets that they used last, and closes
-    # the others. Then waits until all messages are sent, at most for the sockets' linger.
+    # all open sockets. Then waits until all messages are sent, at most for the sockets' linger.
     def terminate
       godwit, @godwit = @godwit, nil
       @context = nil

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# The functions of libzmq that programs call beside `ZMQ`. Any other function raises
+# The functions of libzmq that programs of ffi-rzmq call directly. Any other function raises
 # {ZMQ::NotSupportedError}.
 module LibZMQ
   # The release of ffi-rzmq-core that has this API.

@@ -68,8 +68,8 @@ module ZMQ
 
     def size = content.bytesize
 
-    # A copy of the bytes, made at the first call. The copy lives as long as this message, and is
-    # sent in place of the bytes, with all that the program has written there.
+    # A copy of the bytes, made at the first call, which lives as long as this message. A send sends
+    # this copy, with all changes that the program has made in it.
     def data
       bytes = content
       @data ||= Godwit::Compat::FFIRzmq.memory(bytes.to_s)

@@ -11,7 +11,7 @@ module ZMQ
       @address = address
     end
 
-    # @return [Object, nil] the thing, or the owner of a Handle, if it is a `klass`
+    # @return [Object, nil] the thing, or a Handle's owner; nil if this object is no `klass`
     def self.owner_of(thing, klass)
       thing = thing.owner if thing.is_a?(Handle)
       thing if thing.is_a?(klass)

@@ -3,7 +3,7 @@
 module ZMQ
   # What a {Poller} waits for: a {Socket}, an object whose method `socket` returns a Socket or its
   # pointer, an IO, the number of a descriptor, an object whose method `posix_fileno` returns such a
-  # number, or an object whose method `io` returns one of the last three.
+  # number, or an object whose method `io` returns an IO, a number or an object with `posix_fileno`.
   class PollItem
     attr_accessor :pollable, :events
     attr_reader :target, :io

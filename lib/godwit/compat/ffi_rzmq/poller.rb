@@ -91,7 +91,7 @@ module ZMQ
       end
     end
 
-    # Called at the first poll after a change: programs usually register several objects first.
+    # Called at the first poll after a registration: programs first register several objects.
     def build
       poller = Godwit::Poller.new
       @items.each do |item|

@@ -3,9 +3,9 @@
 module ZMQ
   # A socket. Its calls return 0 or more, or -1 and set an errno ({Util.errno}).
   #
-  # **Threads**: one thread at a time may use a socket, as in ffi-rzmq, since calls of the same
-  # thread send and receive the frames of a message. Calls that wait end on `Thread#kill`,
-  # `Thread#raise`, `Timeout`, Ctrl-C, {#close} and {Context#terminate}.
+  # **Threads**: one thread at a time may use a socket, as in ffi-rzmq, since several calls can send
+  # or receive the frames of one message. Calls that wait end on `Thread#kill`, `Thread#raise`,
+  # `Timeout`, Ctrl-C, {#close} and {Context#terminate}.
   class Socket
     RANGES = {
       int64: -(1 << 63)..(1 << 63) - 1, uint64: 0..(1 << 64) - 1, id32: 0..(1 << 32) - 1
@@ -37,7 +37,7 @@ module ZMQ
       @receiver_class = opts[:receiver_class] || Message
       @name = SocketTypeNameMap[type]
       refused(EINVAL, "there is no socket type #{type.inspect}") unless @name
-      @held = [] # frames sent with SNDMORE, which the next send sends
+      @held = [] # frames given with SNDMORE, which are sent with the message's last frame
       @rest = [] # received frames that the program has not read yet
       @turn = {"REQ" => :send, "REP" => :receive}[@name]
       take_over(Godwit.const_get(@name).new(context: home))
@@ -111,9 +111,9 @@ module ZMQ
 
     # ---- messages: each call returns the bytes of the last frame or -1, and accepts DONTWAIT ----
 
-    # The socket stores a frame sent with `SNDMORE`, and sends it with the message's last frame. As
-    # in libzmq, the first frame waits for a peer with room in its queue, or fails. A ROUTER fails
-    # only at the last frame if there is no such peer.
+    # The socket stores a frame given with `SNDMORE`, and sends it with the message's last frame. As
+    # in libzmq, the first frame waits for a peer with room in its queue, or fails. If a ROUTER has
+    # no such peer, only the last frame fails.
     def send_string(string, flags = 0) = send_frame(string || "", flags)
 
     def send_strings(frames, flags = 0)
@@ -248,7 +248,7 @@ module ZMQ
       record(error)
     end
 
-    # @return [Integer, nil] time-out for the backend; 0: no wait; nil: the socket's own
+    # @return [Integer, nil] time-out for the backend; 0: no wait; nil: the socket's own time-out
     def timeout_of(flags) = flags.anybits?(DONTWAIT) ? 0 : nil
     def failed(errno) = Failures.set_errno(errno)
 
@@ -275,7 +275,7 @@ module ZMQ
       end
     end
 
-    # libzmq 3 ignored a high-water mark that was set after the first bind or connect.
+    # Sets an option. As libzmq 3 did, ignores a high-water mark after the first bind or connect.
     def store(option, raw)
       @godwit.store(option, raw, raw)
     rescue Godwit::StateError

@@ -23,7 +23,7 @@ module ZMQ
         Godwit::Beacon.new(port, noecho: false, interface: "*")
       end
 
-      # The thread of {#pipe} ends when the beacon is closed.
+      # Closes the Godwit::Beacon of a collected beacon, which also ends the thread of {#pipe}.
       def finalizer(godwit)
         pid = Process.pid
         proc { godwit.close if Process.pid == pid }
@@ -64,8 +64,8 @@ module ZMQ
     # @param prefix [String, nil] nil: all payloads
     def subscribe(prefix) = call(:subscribe, prefix.nil? ? "" : prefix)
     def unsubscribe = call(:unsubscribe)
-    # From this socket two frames can be received for each broadcast: the sender's address and the
-    # payload. Only the thread of the first call may use the socket.
+    # A socket that receives two frames for each broadcast: the sender's address and the payload.
+    # Only the thread that calls `pipe` first may use the socket.
     def pipe = with_error_translation { (@pipe ||= Pipe.new(@godwit)).socket }
 
     # Closes the beacon and its pipe. A second call does nothing.
@@ -95,7 +95,7 @@ module ZMQ
     class Pipe
       ENDPOINT = "inproc://beacon"
 
-      # This thread must not keep the Beacon or its socket alive, so it refers to neither.
+      # The thread refers neither to the Beacon nor to its socket, so that both can be collected.
       def self.forward(beacon, pair)
         Thread.new do
           beacon.each { |address, payload| pair.send([address, payload]) }

@@ -3,8 +3,9 @@
 module Godwit
   module Compat
     module Rbczmq
-      # The Godwit sockets that rbczmq's sockets use. The layer calls the backend's private methods:
-      # both use milliseconds and raw integers, and keywords would slow small messages by a tenth.
+      # The Godwit sockets below rbczmq's sockets. The layer calls the backend's private methods,
+      # which take milliseconds and integers as rbczmq does. Keywords would slow small messages by a
+      # tenth.
       module CompatSocket
         PRIMITIVES = %i[_send _recv _wait _get_option _set_option _forked?].freeze
 

@@ -22,9 +22,9 @@ module Godwit
         @lock = Mutex.new
 
         class << self
-          # The block waits, and must not receive a message. An Interrupted is raised in this block
-          # and nowhere else. It may come late: JRuby runs trap blocks in another thread, and the
-          # FFI backend delays it while a thread holds a lock.
+          # Calls a block that waits but receives no message, which an Interrupted could lose. An
+          # Interrupted is raised only in this block. It may come late: JRuby runs trap blocks in
+          # another thread, and the FFI backend delays it while a thread holds a lock.
           # @return [Object, nil] the block's value; nil when a signal was handled during the wait
           def wait
             return yield unless interruptible?
@@ -34,7 +34,7 @@ module Godwit
               Thread.handle_interrupt(UNMASKED) { yield }
             ensure
               @wait = outer # comes first: a trap block may raise an Interrupted here
-              locked(@lock) {} # a trap block that found this wait has raised once the lock is free
+              locked(@lock) {} # once the lock is free, a trap block that found this wait has raised
               # Raises a pending Interrupted here, even if the script masks it after this wait.
               Thread.handle_interrupt(UNMASKED) {}
             end
@@ -43,7 +43,7 @@ module Godwit
             nil
           end
 
-          # With a fiber scheduler, Ruby runs a trap block in any of the fibers.
+          # With a fiber scheduler, any fiber may run a trap block, so a signal ends no wait.
           # @return [Boolean] whether a signal can end a wait of this fiber
           def interruptible?
             Thread.current.equal?(Thread.main) &&
@@ -72,8 +72,8 @@ module Godwit
             end
           end
 
-          # Runs after each handler: in the main thread, in the fiber that runs at that time. On
-          # JRuby it runs in another thread.
+          # Runs after each handler of the script, in the main thread and the fiber that runs then.
+          # On JRuby it runs in another thread.
           def handled
             return @action&.call unless @wait
             locked(@lock) do

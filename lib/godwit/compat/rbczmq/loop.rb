@@ -102,7 +102,7 @@ module ZMQ
         @instance or raise Error, "no loop was run yet: this is for the block of ZMQ::Loop.run"
       end
 
-      # Here handlers get the arguments as one Array; scripts rely on that.
+      # `bind` and `connect` give a handler the arguments as one Array; scripts rely on that.
       def attach(socket, action, address, handler, args)
         result = socket.public_send(action, address)
         register_readable(socket, handler, args) if socket.poll_readable?
@@ -240,7 +240,7 @@ module ZMQ
 
     def wanted(items) = items.map(&:possible).reduce(0, :|)
 
-    # Godwit's loop has one callback for an event of a pollable; it calls the handlers of all items.
+    # Godwit's loop has one callback for an event of a pollable, which calls all its handlers.
     def watch(pollable, bits)
       thing = Pollitem.godwit(pollable)
       apply do

@@ -76,8 +76,8 @@ module ZMQ
 
     private
 
-    # @return [Integer] the events without one for which a pipe is not open. If none remains, all
-    #   events: Godwit's poller then refuses the pipe
+    # @return [Integer] the events that the IO's mode allows. If it allows none, all events:
+    #   Godwit's poller then refuses the IO
     def events_of_io
       mode = @pollable.fcntl(Fcntl::F_GETFL) & Fcntl::O_ACCMODE
       open_for = @events & OPEN_FOR.fetch(mode, @events)

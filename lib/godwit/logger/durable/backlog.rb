@@ -2,8 +2,8 @@
 
 module Godwit
   class Logger < ::Logger
-    # Counts the records of a {DiskQueue} that are not acknowledged. A difference of seqs would
-    # count too many: a refused record has a seq, and so has a record that reports drops.
+    # Counts the unacknowledged records of a {DiskQueue}. A difference of sequence numbers (seqs)
+    # would count too many: a refused record has a seq, and so has a record that reports drops.
     #
     # {#add} needs the writer's lock. The other methods change nothing, so a trap handler may call
     # them.

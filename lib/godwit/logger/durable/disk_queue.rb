@@ -3,7 +3,8 @@
 module Godwit
   class Logger < ::Logger
     # The records of one writer on the disk, in order, until the receiver or libzmq has them: a
-    # folder with a lock, an id and segments. The id and the seqs continue after a restart.
+    # folder with a lock, an id and segment files. The id and the sequence numbers (seqs) continue
+    # after a restart.
     #
     # One thread calls {peek}, {sent_to} and {rewind}. Any thread may append and release.
     class DiskQueue
@@ -27,8 +28,8 @@ module Godwit
           raise Errors.build(error.errno, :open, folder)
         end
 
-        # Makes a queue in a new subfolder. The subfolder gets its name once it is locked, so that
-        # no other process adopts it.
+        # Makes a queue in a new subfolder, which gets its final name once it is locked, so that no
+        # other process adopts it.
         def within(folder, **options, &block)
           id = SecureRandom.hex(16)
           inner = File.join(folder, id)
@@ -88,7 +89,7 @@ module Godwit
 
       extend Forwardable
 
-      # @param inner [Boolean] whether {#close} removes the folder if all entries are released
+      # @param inner [Boolean] whether {#close} removes the folder if the queue is empty
       def initialize(folder, lock, id: nil, inner: false, **options, &block)
         @folder = folder
         @lock = lock
@@ -106,7 +107,7 @@ module Godwit
       def_delegators :@segments, :append, :release, :released, :last, :bytes, :empty?,
         :released_in_first
 
-      # @return [Integer] records that have not been sent; a seq without a record counts as one
+      # @return [Integer] records that have not been sent; counts a seq without a record, too
       def unsent = [last - @sent, 0].max
       def deleted? = !File.exist?(File.join(@folder, Lock::NAME))
 

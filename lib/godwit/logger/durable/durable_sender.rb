@@ -2,8 +2,8 @@
 
 module Godwit
   class Logger < ::Logger
-    # The thread that sends the records of queues to a receiver, over one DEALER, and receives its
-    # acknowledgements.
+    # The thread that sends the records of disk queues to a receiver, over one DEALER, and that gets
+    # the receiver's acknowledgements.
     class DurableSender
       ANSWER_TIMEOUT = 2.0 # seconds without the receiver's first answer until a warning
       SLOWEST = 5.0 # seconds; longest pause until the next connection to a peer that is no receiver
@@ -73,7 +73,7 @@ module Godwit
           take_events
           blocked = @windows.any? { |window| pump(window) }
           receive
-          # The writer itself closes the first queue.
+          # Closes the empty queues of ended processes. The writer closes its own, the first queue.
           done = @windows.drop(1).select { |window| window.queue.empty? }
           @windows -= done.each { |window| window.queue.close }
           await(blocked) if @idle

@@ -2,12 +2,12 @@
 
 module Godwit
   class Logger < ::Logger
-    # A {SequenceCounter} that continues after a restart. The writer's lock protects the encoding.
+    # A {SequenceCounter} whose numbers continue after a restart. The writer's lock protects it.
     class DurableSequence < SequenceCounter
-      MAX_TOPICS = 1_000 # topics whose last tseqs a checkpoint stores
+      MAX_TOPICS = 1_000 # topics whose last number (tseq) a checkpoint stores
 
-      # A key of checkpoints that is no topic. Its value is the number of all entries that were ever
-      # in the folder before the checkpoint.
+      # A key of checkpoints that is no topic. Its value is the number of all records that the
+      # folder ever had before the checkpoint.
       ENTRIES = ""
 
       class << self

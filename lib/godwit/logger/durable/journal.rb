@@ -3,18 +3,18 @@
 module Godwit
   class Logger < ::Logger
     # Wraps a {Sink} and records, in app.log.journal beside app.log, the size of app.log and the
-    # last seq of each durable writer in it. Entries are [u32 length, u32 CRC-32, content]; one is
-    # appended after each write to app.log, before any acknowledgement.
+    # last sequence number (seq) of each durable writer in app.log. Entries are [u32 length, u32
+    # CRC-32, content]; one is appended after each write to app.log, before any acknowledgement.
     #
     # A start truncates app.log to the size in the last entry: later durable records were not
-    # acknowledged, and are sent again. Other writers' records also get entries, so that they stay.
+    # acknowledged, and are sent again. Records of other writers get entries too, so that they stay.
     class Journal
       COMPACT = 1 << 20 # bytes of the journal after which it is rewritten as one entry
       FORM = "Q>Q>nNN" # packs a Sink::FileEnd and the entry's number of writers
       FORM_BYTES = 26
       ID_BYTES = LoggerConstants::ID_BYTES
       WRITER_BYTES = ID_BYTES + 8 # bytes of a writer's id and seq
-      WRITERS = 50_000 # writers in the journal; one more replaces the longest silent writer
+      WRITERS = 50_000 # most writers in the journal; a further one replaces the longest silent one
       # A record of a durable writer: the writer's id in bytes, its seq, a Record.
       Entry = Struct.new(:writer, :seq, :record)
 
@@ -41,7 +41,7 @@ module Godwit
       def path = @sink.path
       def last(writer) = @lock.synchronize { @last_sequences[writer] }
 
-      # @param seq [Integer] up to which a receiver, maybe another one, has acknowledged records
+      # @param seq [Integer] up to which some receiver has acknowledged the writer's records
       def handshake(writer, seq)
         @lock.synchronize { note(writer, [seq, @last_sequences[writer] || 0].max) }
       end
@@ -54,7 +54,7 @@ module Godwit
 
       # Writes records of durable writers. Once this method returns, the records may be
       # acknowledged. If it raises, {#last} tells which records are in the file.
-      # @param entries [Array<Entry>] not yet in the file; those of a writer are in its order
+      # @param entries [Array<Entry>] not yet in the file; each writer's entries ascend by seq
       def write_durable(entries)
         @lock.synchronize do
           written = 0
@@ -167,7 +167,7 @@ module Godwit
         @bytes.nil? ? raise : false
       end
 
-      # Appends an entry. No reader gets past an incomplete entry: if the write fails, its bytes are
+      # Appends an entry. A reader stops at an incomplete entry, so the bytes of a failed write are
       # truncated, or else the next entry rewrites the journal.
       def put(file, bytes, before)
         Files.append(file, bytes, fsync: @sink.fsync) do

@@ -80,7 +80,7 @@ module Godwit
         end
       end
 
-      # Returns the first file's checkpoint, or nil, and how many of its entries are released.
+      # Returns the first file's checkpoint, or nil, and the number of its released entries.
       def released_in_first
         segment, released = @lock.synchronize { [@segments.first&.dup, @released] }
         count = 0
@@ -288,7 +288,7 @@ module Godwit
         return Chunk.new(bytes.byteslice(first...stop), last, cursor) if first
         # The bytes have only a checkpoint: read the entries after it.
         return slice(segment, offset + stop, most) if stop.positive?
-        # The entry is larger than `most`.
+        # The next entry is larger than `most`, or damaged.
         length = HEADER_BYTES + (bytes.unpack1("N") || 0)
         larger = length > bytes.bytesize && offset + length <= segment.size
         (slice(segment, offset, length) if larger) || give_up(segment, offset)

@@ -6,8 +6,8 @@ module Godwit
     # sends them, in order, before newer ones. Each process has a subfolder of the spool. The next
     # process that uses the spool sends the rest, with the old writer id and seqs.
     #
-    # Records that libzmq accepted stay on the disk until it must have sent them. So after a kill a
-    # record may arrive twice, rather than never.
+    # Records that libzmq accepted stay on the disk until libzmq has accepted as many later messages
+    # as its queue holds. So after a kill a record may arrive twice, rather than never.
     class SpoolTransport
       BYTES = 1 << 30
       SEGMENT_BYTES = 1 << 20
@@ -125,7 +125,7 @@ module Godwit
       # @return [DiskQueue, nil] the first queue with records that libzmq has not accepted
       def first = @queues.find { |queue| queue.unsent.positive? }
 
-      # Packs a record in a durable logger's form, since a folder may have records of both loggers.
+      # Packs a record as a durable logger does, whose records may be in the same folder.
       def pack(record) = record.is_a?(::String) ? record : record.first.b
 
       def unpack(bytes)

@@ -2,9 +2,9 @@
 
 module Godwit
   class Logger < ::Logger
-    # The records of a durable logger in one process, as a {BoundedQueue} for other loggers: {#push}
-    # encodes a record and writes it to a {DiskQueue}, from which a {DurableSender} sends it. The
-    # writer has no reference to its Logger, so that the Logger can be collected.
+    # The counterpart of {BoundedQueue} for a durable logger in one process: {#push} encodes a
+    # record and writes it to a {DiskQueue}, from which a {DurableSender} sends it. The writer has
+    # no reference to its Logger, so that the Logger can be collected.
     #
     # A trap handler cannot lock a mutex, so the sender stores the handler's records a moment later.
     class DurableWriter < BaseWriter
@@ -120,7 +120,7 @@ module Godwit
       end
 
       def start_sender
-        # {Handle} then makes another writer, which makes the folder again.
+        # If the folder was deleted, {Handle} makes another writer, which makes the folder again.
         return close(Timeout.now, 0) if deleted?
         Exit.watch(self) unless @sender
         leftovers = DiskQueue.leftovers(File.realpath(@settings.durable))

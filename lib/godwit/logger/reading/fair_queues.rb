@@ -24,8 +24,8 @@ module Godwit
           @queues = {}
         end
 
-        # A full batch means that more messages wait in the socket: receive them at once, as one
-        # connection brings the records of all writers.
+        # After a full batch, more messages may wait in the socket: they are received at once and
+        # sorted by writer, since one connection brings the records of all writers.
         # @yield [count] returns the records of up to `count` messages; nil: no message waits
         def batch(size)
           batch = yield(size)

@@ -35,7 +35,7 @@ module Godwit
         # payload follow the first line of the text. {Filter} searches this String.
         # @param record [Record]
         # @param backtrace [Boolean] whether the error's backtrace and causes follow; without them
-        #   its class, message and first line of the backtrace are on one line
+        #   one line has the error's class, message and first line of the backtrace
         # @return [String] UTF-8, valid, nothing escaped
         def message(record, backtrace: false)
           error = record.error
@@ -66,7 +66,7 @@ module Godwit
           payload.map { |key, value| "#{string(key)}=#{value(value)}" }.join(" ")
         end
 
-        # JSON of a value parsed from JSON: a lone surrogate there makes a String invalid in UTF-8.
+        # JSON of a parsed value. A lone surrogate in parsed JSON gives a String of invalid UTF-8.
         # @private
         def json(value)
           text = begin

@@ -61,7 +61,7 @@ module Godwit
           @received += 1
         end
 
-        # Counts a record for a reader of some topics: gaps show within each topic.
+        # Counts a record for a reader of some topics: each topic has numbers of its own (tseq).
         # @private
         def record_topic(topic, tseq, seq, time)
           @time = time

@@ -6,8 +6,8 @@ module Godwit
       # The statistics of all writers that a reader remembers, and the counts of plain lines and
       # foreign messages. Not thread-safe.
       class Writers
-        # Most writers that are remembered. For one more, the tenth that was idle longest is
-        # forgotten; their counts stay in the sums.
+        # Most writers that are remembered. When one more comes, the tenth of them that was idle
+        # longest is forgotten; their counts stay in the sums.
         MAX = 10_000
 
         attr_reader :plain, :foreign

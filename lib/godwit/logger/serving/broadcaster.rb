@@ -308,7 +308,7 @@ module Godwit
         @proxy.close
       end
 
-      # The proxy may have received a message, so the proxy itself passes on the remaining ones.
+      # The proxy itself passes on the remaining messages, since it may hold a received message.
       def drain(finish)
         @proxy.start unless @proxy.running?
         before = nil

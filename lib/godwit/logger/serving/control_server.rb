@@ -9,7 +9,7 @@ module Godwit
       WRITERS = 1 << 20 # estimated bytes of the statistics of a thousand writers
       QUESTIONS = 100 # most queued questions of one client
 
-      # `bytes` of answers may wait for a client; the records of one answer have `longest` at most.
+      # `bytes` of answers may wait for a client; one answer has records of at most `longest` bytes.
       def self.options(bytes, longest)
         {max_message_size: LONGEST, recv_hwm: QUESTIONS,
          send_hwm: [bytes / (longest + WRITERS), 1].max, mandatory: true}

@@ -47,7 +47,7 @@ module Godwit
 
       def begin_batch
         @entries = []
-        @peers = {} # the peers that sent a message of this batch
+        @peers = {} # the peer of each writer whose records are in this batch
         @last_sequences = {}
         @bytes = 0
       end

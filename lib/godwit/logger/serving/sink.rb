@@ -203,7 +203,7 @@ module Godwit
         raise Errors.build(error.errno, :open, @path)
       end
 
-      # Not File.identical?: on JRuby it compares the names that the files were opened with.
+      # Compares inodes: JRuby's File.identical? compares the names with which files were opened.
       def in_place? = Files.inode(@path) == @inode
 
       def claim(file)

@@ -9,7 +9,7 @@ module Godwit
       Writer = Struct.new(:counts, :bytes, :lag, :longest_lag, :levels)
       NAME = LoggerConstants::NAME_BYTES # most bytes of a program's or a host's name
       MAX_NUMBER = 10**LoggerConstants::DIGITS # seq and tseq must be smaller, as in C
-      MAX_TIME = (1 << 63) - 1 # largest t_ns, as in C
+      MAX_TIME = (1 << 63) - 1 # the latest time of a record (t_ns), as in C
 
       def open(most, bytes, writers)
         raise "these statistics are open already" if @lock
@@ -37,8 +37,8 @@ module Godwit
       def split(frames) = Packing.split(frames)
       def messages(most) = guarded(:last) { @stored.last(most).map(&:dup) }
 
-      # @return [Array<Array>] the values of {LoggerConstants::WRITER} and the records of each
-      #   level, of the latest writers, the newest first; lags in ns, idle in ms
+      # @return [Array<Array>] for each of the latest writers, the newest first: the values of
+      #   {LoggerConstants::WRITER}, then the records of each level; lags in ns, idle in ms
       def writers(most)
         now = milliseconds
         guarded(:writers) { @writers.each_value.to_a.last(most).reverse }.map do |one|
@@ -57,7 +57,7 @@ module Godwit
 
       private
 
-      # In a forked child, a mutex that another thread had locked would stay locked.
+      # Raises in a forked child, where a mutex that another thread had locked would stay locked.
       def guarded(operation, &block)
         raise "these statistics were never opened" unless @lock
         raise Errors.build(ForkedError, operation) if @pid != Process.pid

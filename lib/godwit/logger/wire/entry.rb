@@ -105,8 +105,8 @@ module Godwit
           formatter
         end
 
-        # @return [Boolean] whether the message is the text: readers (and the sender of plain
-        #   lines) make the line of Ruby's formatter themselves
+        # @return [Boolean] whether the message is sent as it is: readers (and the sender of plain
+        #   lines) then make the line of Ruby's formatter themselves
         def raw?(formatter, plain, tagger)
           return true if formatter.nil?
           known = formatter.instance_of?(Formatter) || formatter.instance_of?(::Logger::Formatter)

@@ -31,7 +31,7 @@ module Godwit
       end
 
       # @return [String, nil] the rest of a text that {Text.of} or {Text.title} made of the error;
-      #   nil: the text is another
+      #   nil: the text was made of something else
       def after(text, error)
         title = "#{string(fetch(error, :message))} (#{string(fetch(error, :class))})"
         return unless text.start_with?(title)

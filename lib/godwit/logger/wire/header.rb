@@ -4,7 +4,7 @@ module Godwit
   class Logger < ::Logger
     # A record's header: one JSON object in UTF-8. The class parses and writes headers; an instance
     # has the fields that identify a record. A header that Godwit wrote needs no JSON parser.
-    # mono_ns and pid are nil if a header begins in another form.
+    # mono_ns and pid are nil unless the header begins as Godwit writes it.
     #
     # On CRuby the methods of ext/godwit/logger_header.c replace {start}, {pack} and {payload}.
     class Header < Struct.new(:writer, :seq, :tseq, :t_ns, :mono_ns, :pid)

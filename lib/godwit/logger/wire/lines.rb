@@ -3,7 +3,7 @@
 module Godwit
   class Logger < ::Logger
     # Makes and parses lines of Ruby's Logger: for {Record#to_s}, a {Sink}'s file and `wire:
-    # :plain`. It caches the text of the last second. Any number of threads may call it.
+    # :plain`. It caches the formatted time of the last second. Any number of threads may call it.
     class Lines
       BILLION = 1_000_000_000
       # For each label: the text before the time, and the text after the process id.

@@ -32,8 +32,8 @@ module Godwit
         end
       end
 
-      # The prefixes that a SUB subscribes to; [""] for all records. Plain lines (of Ruby's Logger
-      # or rbczmq) begin with the level's letter.
+      # The prefixes that a SUB subscribes to; [""] for all records. Each level also has a prefix
+      # for plain lines (of Ruby's Logger or rbczmq), which begin with the level's letter.
       def subscriptions(levels: nil, progs: nil)
         return [""] unless levels || progs
         (levels || (0..5)).flat_map do |level|

@@ -21,16 +21,17 @@ module Godwit
       def at_work? = own? && !@closing
       # @return [Boolean] whether linger ended before all records were sent or acknowledged
       def incomplete? = @incomplete
-      # Opens, before the first record, what may fail: such as an address in use.
+      # Opens, before the first record, what may fail, such as a bind to an address in use.
       def open = nil
       # Adopts the counts of an earlier writer, which had to end.
       def inherit(_writer) = nil
-      # False while another thread closes the writer, or after an interrupted close.
+      # Whether the writer has ended: not during another thread's close, nor after an interrupted
+      # one.
       def ended? = !own? || (@finished && !@ending.locked?)
 
-      # Sends the queued records for linger, at most `most` seconds from `start`, and warns about
-      # the rest. If another thread is closing the writer, this call waits for it. After an
-      # interrupt, the next call continues.
+      # Sends the queued records, for at most linger and at most `most` seconds from `start`, and
+      # warns about the rest. If another thread is closing the writer, this call waits for it. After
+      # an interrupt, the next call continues.
       def close(start = Timeout.now, most = @settings.linger)
         return if !own? || Thread.current.equal?(@thread)
         stop

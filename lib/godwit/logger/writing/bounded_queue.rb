@@ -11,17 +11,17 @@ module Godwit
     # The queue between callers and the sender, and what callers do when it is full. Callers lock
     # the mutex only to wait; a trap handler cannot lock it.
     class BoundedQueue < QUEUE
-      # An element of the queue after the entries that a caller of {#flush} waits for.
+      # The element that {#flush} appends to the queue: its caller waits for all entries before it.
       class FlushMark
         attr_accessor :sent # whether the sender has sent the entries; nil: not yet known
         def bytes = LoggerConstants::ENTRY_BYTES
       end
 
-      # After so many entries a caller yields to the sender. With Ruby's own time slices, tens of
-      # thousands of entries wait and cost the garbage collector time: 11 us per record, not 7.
+      # After so many entries a caller yields to the sender's thread. Otherwise tens of thousands of
+      # entries wait, and the garbage collector makes a record cost 11 us instead of 7.
       PASS_EVERY = 256
-      # Seconds that a caller yields to the sender, and how often: it yields again if the socket has
-      # accepted records and other callers used the space, or before the first connection.
+      # Seconds of one wait for space in a full queue, and the most waits of one call. The call
+      # waits no more once the socket counts as unresponsive.
       YIELD = 0.05
       YIELDS = 10
       # Seconds of unsuccessful waits after which the socket counts as unresponsive. When eight
@@ -80,8 +80,8 @@ module Godwit
         @waited_from = nil
       end
 
-      # Notes that the sender waits for the socket. From `unresponsive_from` on, callers may count
-      # the socket as unresponsive. The sender's own wait does not count: it may be for the GVL.
+      # Notes that the sender waits for the socket. Only then, and from `unresponsive_from` on, may
+      # callers count the socket as unresponsive: at other times the sender may wait for the GVL.
       def stall(unresponsive_from = 0)
         @unresponsive_from = unresponsive_from
         @stalled = self.stalled = true
@@ -123,13 +123,13 @@ module Godwit
         true
       end
 
-      # Yields to the sender as long as the socket accepts messages.
+      # Waits for space, up to YIELDS times, while the socket counts as responsive.
       def yield_turn
         YIELDS.times do
           before = @steps
           return false if unresponsive?
           return true if wait_for_space(YIELD, patient: false)
-          next unless @steps == before # meanwhile the socket has accepted nothing
+          next unless @steps == before # equal: the socket has accepted nothing meanwhile
           now = Timeout.now
           from = (@waited_from ||= now - YIELD)
           @unresponsive = true if @stalled && now > @unresponsive_from && now - from > LONGEST_WAIT

@@ -102,7 +102,7 @@ module Godwit
           Thread.handle_interrupt(Object => :never) do
             fresh = new_sender
             fresh.inherit(sender) if sender.own?
-            # CRuby may switch threads before the `?`, but not between it and the assignment.
+            # CRuby may switch threads before the `?`, but not between the `?` and the assignment.
             @held[0].equal?(sender) ? @held[0] = fresh : fresh.close
           end
           sender = @held[0]

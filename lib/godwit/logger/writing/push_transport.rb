@@ -8,7 +8,7 @@ module Godwit
     class PushTransport
       # Most bytes of records in one message; a longer record is a message of its own.
       BATCH_BYTES = 64 << 10
-      # Most messages that libzmq writes at once: 8 KiB, of messages with 100 bytes or more.
+      # Most messages in the 8 KiB that libzmq writes at once, if each has about 100 bytes or more.
       WRITTEN_AT_ONCE = 100
       EVENTS = 100 # most monitor events that wait until {#close} asks why there was no reader
 
@@ -155,7 +155,7 @@ module Godwit
         1
       end
 
-      # The program closed its context, which it gave to the logger: the next socket gets a new one.
+      # The program has closed the context that it gave: the next socket gets a new context.
       def abandon
         @socket = @diagnosis = nil
         @large = []

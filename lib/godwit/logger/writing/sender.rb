@@ -133,7 +133,7 @@ module Godwit
       def encode_all(batch)
         batch.each do |entry|
           (BoundedQueue::FlushMark === entry) ? @flush_marks << entry : @pending << encode(entry)
-        rescue => error # the error costs this record only
+        rescue => error # only this record is lost
           @lost += 1
           record_error(error)
         end
@@ -166,7 +166,7 @@ module Godwit
         Thread.handle_interrupt(Object => :immediate) { @transport.wait }
       end
 
-      # Sends one record that explains the gaps which readers see.
+      # Sends one record that explains to readers the gaps in the sequence numbers.
       def report_drops(always: false)
         return unless @sequence.unreported?
         now = Timeout.now

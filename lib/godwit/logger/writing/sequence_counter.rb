@@ -2,14 +2,14 @@
 
 module Godwit
   class Logger < ::Logger
-    # A writer's id, the seqs of its records, and the number of records that will never be sent:
-    # readers see gaps in the seqs. {report} makes the record that explains the gaps.
+    # A writer's id, the sequence numbers (seqs) of its records, and the number of records that are
+    # never sent, whose seqs readers miss. {report} makes the record that explains these gaps.
     #
     # Any caller may use {stream} and the counts, also in a trap handler: they need no lock. Only
     # the thread that encodes calls the other methods.
     class SequenceCounter
-      # Most topics of one writer id. A program that makes up names without end gets a new id, since
-      # the counts of its old topics cannot all be retained.
+      # Most topics of one writer id. A program that makes up program names without end gets a new
+      # id, since the counts of its old topics cannot all be retained.
       MAX_STREAMS = 10_000
 
       # @param writer [String, nil] 32 hexadecimal digits; nil: a new id

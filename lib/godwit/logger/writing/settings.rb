@@ -47,14 +47,14 @@ module Godwit
       attr_reader :endpoint, :pid, :overflow, :wire, :queue, :queue_bytes, :block_timeout, :linger,
         :host, :context, :options, :spool, :spool_bytes, :durable, :durable_bytes, :fsync
 
-      # Most bytes in the queue: half of queue_bytes:. The sender has up to an eighth besides, and
-      # libzmq the rest: an eighth for large frames, a quarter for the high-water mark.
+      # Most bytes in the queue: half of queue_bytes:. The sender has at most an eighth, and libzmq
+      # the rest: an eighth for large frames, a quarter for messages up to the high-water mark.
       def queue_byte_limit = (@queue_bytes / 2.0).ceil
       def large_bytes = @queue_bytes / 8
       def bind? = @bind
       def inproc? = @endpoint.start_with?("inproc:")
-      # @return [Context, nil] nil: the socket needs a context of its own; so it is in a forked
-      #   child, where the given context is not usable
+      # @return [Context, nil] nil: the socket gets a context of its own, as in a forked child,
+      #   where the given context is not usable
       def shared_context = @context&.usable? ? @context : (Godwit.context if inproc?)
       def plain? = @wire == :plain
 

@@ -73,7 +73,7 @@ module ZMQ
       true
     end
 
-    # Godwit has ended all connections to the endpoint at once, so all entries of it go.
+    # Removes all elements of the endpoint: Godwit has ended all its connections at once.
     def forget(endpoint)
       @resolved.each_index.select { |index| @resolved[index] == endpoint }.reverse_each do |index|
         [@resolved, @endpoints, @given].each { |list| list.delete_at(index) }

@@ -70,7 +70,7 @@ module ZMQ
 
     def events
       bits = read_option(EVENTS)
-      # libzmq 3 reported POLLOUT in this case also with router_mandatory.
+      # libzmq 3 reported POLLOUT for an unattached ROUTER, also with router_mandatory.
       bits |= POLLOUT if @endpoints.empty? && type == ROUTER
       rest? ? bits | POLLIN : bits
     end
