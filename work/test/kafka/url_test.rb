@@ -147,7 +147,7 @@ class WorkKafkaUrlTest < Godwit::WorkCase
   # @return [Boolean] whether Url.parse refuses the text
   def shows_no_secret(text)
     url = parse(text)
-    named = url.user&.include?(SECRET) # inspect shows the user: kafka://user#{SECRET}:host@h
+    named = url.user&.include?(SECRET) # kafka://user#{SECRET}:host@h: inspect shows a user
     refute_includes url.inspect, SECRET, text.inspect unless named
     false
   rescue Godwit::ArgumentValueError => error

@@ -12,7 +12,7 @@ module Godwit
   class KafkaFailureCase < WorkCase
     deadline 400
     Work = Godwit::Work
-    # bin/test --full: the broker is down for a minute, and kills go on for two minutes.
+    # True in bin/test --full: the broker is down for a minute, and kills go on for two minutes.
     LONG = TestSupport::Length.long?
     PARTITIONS = 4
     SESSION = 6_000 # ms of a session: on a busy machine a process may get no processor for seconds

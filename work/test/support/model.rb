@@ -40,7 +40,7 @@ class GroupModel
     end
   end
 
-  # A handler ran. The run has no effect if another claim owns the partition now.
+  # Stores that a handler ran. The run has no effect if another claim owns the partition now.
   # @return [Plan, nil] nil: the handler must fail
   def ran(claim, message)
     at, offset = message.partition, message.offset
@@ -111,7 +111,7 @@ class GroupModel
 
   def left(member) = owned(member).each { |at| free(at) }
 
-  # The member's process has ended, and the member has not left the group.
+  # Stores that the member's process has ended, and that the member has not left the group.
   def crashed(member)
     owned(member).each do |at|
       again = @crashes[at] >= CRASHES

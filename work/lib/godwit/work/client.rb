@@ -136,7 +136,7 @@ module Godwit
       # @return [Administration::Diagnosis]
       def doctor(check: false) = Doctor.new(self, check).diagnose
 
-      # @return [Array<Administration::Group>] by name
+      # @return [Array<Administration::Group>] sorted by name
       def groups
         members = @engine.members.group_by(&:reader)
         ends = end_offsets
@@ -148,7 +148,7 @@ module Godwit
         end
       end
 
-      # @return [Array<Administration::Member>] by group, topic and id
+      # @return [Array<Administration::Member>] sorted by group, topic and id
       def members
         owned = @engine.positions.map(&:member).tally
         @engine.members.sort_by { |one| [one.group, one.topic, one.id] }.map do |one|
@@ -317,7 +317,7 @@ module Godwit
       # @private
       attr_reader :engine # see Contract
 
-      # @return [Array<Topic>] by name
+      # @return [Array<Topic>] sorted by name
       def topics = @topics.all.values
 
       # @return [nil]

@@ -7,7 +7,7 @@ class WorkKafkaMemoryTest < Godwit::KafkaFailureCase
   deadline 900
   RECORDS = 10_000_000
   STEP = 1_000_000
-  SETTLED = 3 # the first steps: the queues, the heap and malloc's pools still grow
+  SETTLED = 3 # steps until the queues, the heap and malloc's pools have their final size
   GROWTH = 8 << 10 # most KiB that the later steps may add: about 1 byte for each record
 
   # Measures the resident memory (KiB) after each STEP records, and prints all sizes at the end.

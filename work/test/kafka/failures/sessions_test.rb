@@ -18,7 +18,7 @@ class WorkKafkaSessionsTest < Godwit::KafkaFailureCase
     produce
     handled(200)
     eventually(deadline: 90) { shared_by?(stopped, other) }
-    # The event `lost` names only partitions whose handlers have started, so wait for a handler.
+    # The event `lost` names only partitions that the Runner knows: wait for a run of its handler.
     eventually(deadline: 90) { runs.any? { |run| run.pid == stopped.pid } }
     look
     stopped.signal(:STOP)

@@ -48,7 +48,7 @@ module Godwit
         one = @writer
         one.append(batches)
       rescue ClosedError
-        # Another thread replaced the writer before the writer had sent anything.
+        # The writer was closed before it sent anything. Another thread may have replaced it.
         retry unless @closed || one.equal?(@writer)
         raise
       rescue AccessError, BrokerError
@@ -184,7 +184,7 @@ module Godwit
         []
       end
 
-      # Commits the start of a new group at once, if the group has no members.
+      # Commits the start of a new group before its first claim, if the group has no members.
       # @return [Hash{Integer => Integer}] where the group begins in partitions without a commit
       def first_positions(group, topic, starts)
         wanted = Array.new(topic.partitions) do |number|

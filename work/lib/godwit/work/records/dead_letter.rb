@@ -32,10 +32,10 @@ module Godwit
         [*others(headers), [FOR, headers.to_h["godwit-group"]]]
       end
 
-      # The headers without the group that a requeued record is for: a handler may forward them, and
-      # its outputs are for all groups.
-      # @param headers [Array<Array>] of a caller
-      # @return [Array<Array>]
+      # Removes the header that names the group of a requeued record: a handler may copy the headers
+      # to its outputs, and outputs are for all groups.
+      # @param headers [Array<Array>] that a caller of `produce` gave
+      # @return [Array<Array>] the other headers
       def for_all(headers) = headers.reject { |name, _| name == FOR }
 
       # @return [String, nil] the topic of the record that failed; nil: this is no dead letter

@@ -8,7 +8,7 @@ module Godwit
     # **Threads**: one. Any thread may call {#quiet}, {#stop}, {#handler} and {#note}.
     # @private
     class Coordinator
-      READ = 256 << 10 # about how many bytes one read returns
+      READ = 256 << 10 # approximate bytes that one read returns
 
       # @param classes [Array<Class>] of {Consumer}
       # @param workers [Workers] or an object with the same methods
@@ -72,7 +72,7 @@ module Godwit
       # @param partitions [Array<Integer>, nil] ids of partitions with new records; nil: all
       def fetch(partitions = nil)
         time = @clock.call
-        # With ids the version is not read, so that new records do not wait for that read.
+        # If ids are given, the version is not read: new records need not wait for that read.
         version = @engine.version unless partitions
         @assignments.each do |one|
           next if partitions && !partitions.include?(one.id)

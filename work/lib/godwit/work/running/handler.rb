@@ -82,7 +82,7 @@ module Godwit
         records = @unfinished & records # `&` retains the order of @unfinished
         finished if records.empty?
         outputs = -> { remove_outputs(records) }
-        # A Timeout is deferred: between the commit and the removal it would run the records again.
+        # Defers a Timeout: between the commit and `delete` it would let the records run again.
         Thread.handle_interrupt(NEVER) do
           @committer.transaction(@assignment, records, outputs, &block)
             .tap { records.each { |message| @unfinished.delete(message) } }

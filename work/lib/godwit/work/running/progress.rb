@@ -34,7 +34,7 @@ module Godwit
         @watermark
       end
 
-      # @return [Integer] finished records, all records below the watermark included
+      # @return [Integer] number of finished records, including all records below the watermark
       def count = watermark + @window.count("\x01")
 
       def finished?(offset)
@@ -67,8 +67,8 @@ module Godwit
       def failures? = !@attempts.empty?
 
       # @param finish [Integer] all records that run have smaller offsets
-      # @return [Integer] records that may run before the next dump, so that the dump has at most
-      #   LIMIT bytes
+      # @return [Integer] number of records that may run before the next dump, so that the dump has
+      #   at most LIMIT bytes
       def room(finish)
         width = width([finish - @watermark, 1].max)
         range = 2 * width
@@ -122,7 +122,7 @@ module Godwit
         end
       end
 
-      # @return [Integer] bytes of this number in a dump; smaller numbers have no more
+      # @return [Integer] bytes of this number in a dump; a smaller number has at most as many
       def width(number) = (number.bit_length + 6) / 7
 
       def advance

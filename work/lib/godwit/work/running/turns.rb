@@ -25,7 +25,7 @@ module Godwit
         @since = @asked = LONG_AGO
       end
 
-      # @return [Assignment, nil] whose record runs alone, or ran alone and is not committed yet
+      # @return [Assignment, nil] the one whose record runs alone, or ran alone and is not committed
       attr_reader :alone
 
       # @return [Chunk] a new one, which a worker uses until its thread ends

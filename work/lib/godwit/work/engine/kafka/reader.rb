@@ -25,7 +25,7 @@ module Godwit
               @fetch = Fetch.new(handle, *start)
             end
             found, ended = drain(bytes)
-            # librdkafka reports the end once: a read from there needs another fetch.
+            # librdkafka reports a partition's end once: a read from the end needs another Fetch.
             ended ? stop : @next = [topic, partition, found.last.finish]
             found
           rescue NotThere

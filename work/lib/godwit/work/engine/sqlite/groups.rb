@@ -197,7 +197,7 @@ module Godwit
         known = database.rows("SELECT partition FROM godwit_positions WHERE group_id = ?", group)
           .flatten
         (topic.ids - known).each do |id|
-          start = starts.fetch(topic.number(id), 0) # 0: a partition added meanwhile
+          start = starts.fetch(topic.number(id), 0) # 0 for a partition that was added meanwhile
           database.rows("INSERT INTO godwit_positions (group_id, partition, watermark) " \
             "VALUES (?, ?, ?)", group, id, start)
         end

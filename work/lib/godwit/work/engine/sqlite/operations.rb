@@ -32,7 +32,7 @@ module Godwit
       end
 
       # @param check [Boolean] whether to check for damage, which reads the whole file
-      # @return [Array(Hash{Symbol => Object}, Array<String>)] facts about the file; each damage
+      # @return [Array(Hash{Symbol => Object}, Array<String>)] facts of the file; a text per damage
       def storage(check)
         # The size comes from `stat`: closing a descriptor of the file would drop SQLite's locks.
         path = @file.path

@@ -43,7 +43,7 @@ module Godwit
       def check
         raise ClosedError, "#{@path} was closed: connect again" if @closed
         return unless owned?
-        # `locked` raises in a trap block, which must not wait.
+        # `locked` raises in a trap block, which must not wait for a lock.
         Timers.locked(Mutex.new, :log) { nil }
         raise Godwit::Errors.of(StateError, :transaction, "a handler's transaction holds the " \
           "log: use its db, and the handler's own produce")

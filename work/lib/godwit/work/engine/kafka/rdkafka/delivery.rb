@@ -5,8 +5,8 @@ module Godwit
     module Kafka
       # The outcome of a Native::Deliveries#produce.
       #
-      # * `offsets`, `times`: an Integer for each record, in order. -1: it failed, its report is
-      #   missing, or librdkafka does not know (an idempotent producer's retry).
+      # * `offsets`, `times`: an Integer for each record, in order. -1: the record failed, its
+      #   report is missing, or librdkafka does not know it (an idempotent producer's retry).
       # * `code`: 0, or librdkafka's error of the first record that failed.
       # * `failed`: number of records that failed, or for which the queue was full: they were not
       #   written, as far as librdkafka knows.

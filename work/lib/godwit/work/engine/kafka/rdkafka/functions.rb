@@ -26,7 +26,7 @@ module Godwit
                    "int64_t" => :int64}.freeze
         LOADING = Mutex.new
 
-        # A partition in a list: the first fields of its struct.
+        # A partition in a list: `rd_kafka_topic_partition_t`.
         class Partition < ::FFI::Struct
           layout :topic, :pointer, :partition, :int32, :offset, :int64, :metadata, :pointer,
             :metadata_size, :size_t, :opaque, :pointer, :error, :int, :private, :pointer
@@ -47,7 +47,7 @@ module Godwit
           layout :name, :pointer, :partitions, :int, :partition_list, :pointer, :error, :int
         end
 
-        # A list of partitions.
+        # A list of partitions: `rd_kafka_topic_partition_list_t`.
         class Partitions < ::FFI::Struct
           layout :count, :int, :size, :int, :elements, :pointer
         end

@@ -18,8 +18,8 @@ module Godwit
         SHORT = 0.1 # most seconds that a call waits if the end of a runner interrupts it
         TEXT = 512 # most bytes of an error's text
 
-        # Releases a queue whose events woke a pipe: librdkafka's threads may keep the queue, and
-        # would write to the file that gets the pipe's descriptor next.
+        # Releases a queue, and ends its writes to a pipe: librdkafka's threads may keep the queue,
+        # and would later write to another file that gets the pipe's descriptor.
         def self.close_queue(queue)
           Functions.queue_io_event_enable(queue, -1, nil, 0)
           Functions.queue_destroy(queue)
@@ -27,8 +27,8 @@ module Godwit
 
         # @param kind [Integer] PRODUCER or CONSUMER
         # @param properties [Hash{String => String}]
-        # @yieldparam conf [FFI::Pointer] before the handle is made
-        # @raise [ArgumentValueError] for properties
+        # @yieldparam conf [FFI::Pointer] the configuration, before the handle is made
+        # @raise [ArgumentValueError] for properties that librdkafka refuses
         def initialize(kind, properties)
           Functions.load
           conf = Configuration.make(properties)
