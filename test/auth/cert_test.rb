@@ -263,7 +263,7 @@ class CertTest < Godwit::TestCase
     refused(Godwit::ArgumentValueError, /full name/) { cert.save_public(path("none")) }
   end
 
-  # Kills the writer at each of its calls. After each kill the file is whole or absent.
+  # Kills a child at each of its calls on files, in turn. Each file that remains must be whole.
   def test_a_killed_writer_leaves_a_whole_file_or_none
     skip "on JRuby a TracePoint sees no such calls" if RUBY_ENGINE == "jruby"
     program = <<~RUBY

@@ -74,7 +74,8 @@ class AuthQueueTest < Conformance::Case
     assert_equal "c1", next_begun
   end
 
-  # When the block for a1 ends, the block for b2 can begin, and the last worker is free for a2.
+  # The last free worker is only for an address whose blocks do not run. When a1's block ends, b2
+  # gets a worker, and the last one is free for a2.
   def test_the_end_of_one_block_may_let_two_begin
     begun, held, first = self.begun, self.held, Thread::Queue.new
     auth(workers: 3).on_decision # no reports of decisions: each report would also wake a worker

@@ -3,7 +3,7 @@
 require "test_helper"
 require "timeout"
 
-# A wait of the FFI backend sleeps until an event or its deadline. It continues when poll returns
+# A wait of the FFI backend sleeps until an event or its deadline, and continues when poll returns
 # without an event.
 class FFIWaitsTest < Godwit::TestCase
   LIBC = Godwit::Backend::FFI::LibC
@@ -53,7 +53,7 @@ class FFIWaitsTest < Godwit::TestCase
     test "#{name} wakes for a reason only" do
       pull = open_socket(:PULL).bind(endpoint_for(:tcp))
       watching_waits do
-        # The start is read first: this thread may continue long after the other's wait has begun.
+        # Reads the time before the wait begins: this thread may continue long after that.
         start = monotonic
         thread = watched_thread do
           call.call(pull, 1)

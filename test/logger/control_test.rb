@@ -3,7 +3,7 @@
 require "test_helper"
 require_relative "made_records"
 
-# A broadcaster's answers, and which clients get them.
+# Answers from a broadcaster's control endpoint, and which clients get them.
 class LoggerControlTest < Godwit::TestCase
   include MadeRecords
 

@@ -88,7 +88,7 @@ class LoggerJournalTest < Godwit::TestCase
     "deleted" do
     open_journal.write_durable(durable(A, 1))
     close_journal
-    # The journal checks some of these links before it checks app.log.
+    # Symbolic links to a missing file. The journal checks some of them before it checks app.log.
     10.times { |number| File.symlink("#{scratch_dir}/gone", "#{file}.#{number}link") }
     File.write(file, "more", mode: "a")
     assert_equal 1, open_journal(rotate: 300, gzip: true).last(A)

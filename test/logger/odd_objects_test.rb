@@ -3,8 +3,8 @@
 require_relative "logs"
 require "stringio"
 
-# "Never raises into the application": whatever a program logs, each call returns, and a record
-# arrives for it.
+# The promise "never raises into the application": whatever a program logs, each call returns, and a
+# record arrives for it.
 class LoggerOddObjectsTest < Godwit::TestCase
   include Godwit::TestSupport::Logs
 
@@ -37,7 +37,7 @@ class LoggerOddObjectsTest < Godwit::TestCase
     ),
     "inspect that the security forbids" => raising(:inspect, error: SecurityError),
     "inspect that needs too much memory" => raising(:inspect, error: NoMemoryError),
-    # The object raises the error: a real stack overflow may leave Ruby 3.1 in a trap's context.
+    # The object raises the error: after a real overflow Ruby 3.1 may act as if in a trap handler.
     "inspect that needs too much stack" =>
       raising(:inspect, :to_s, :to_json, error: SystemStackError),
     "an Array of itself, as it says" => object { def to_ary = [self] },

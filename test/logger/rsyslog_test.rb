@@ -20,7 +20,7 @@ class RsyslogTest < Godwit::TestCase
     end
   end
 
-  # The page's example that loads this rsyslog module.
+  # The example of docs/logging.md that loads this module of rsyslog.
   # @param changes [Hash{String => String}] texts to replace
   def example(name, changes)
     text = File.read(PAGE).scan(/^```text\n(.*?)^```$/m).flatten

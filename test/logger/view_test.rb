@@ -85,7 +85,7 @@ class LoggerViewTest < Godwit::TestCase
     broken = Record.parse(["WARN.\xff.\xfe.".b, header, "t\xffx".b])
     FORMS.each { |options| assert_predicate line(broken, **options), :valid_encoding? }
     assert_includes line(broken), "t\ufffdx"
-    # Newer versions of the gem json make invalid UTF-8 of a lone surrogate.
+    # Newer versions of the gem json decode a lone surrogate, as in "\udfff", to invalid UTF-8.
     assert_equal '{"k\ufffd":["\ufffd",1,null]}'.gsub('\ufffd', "\ufffd"),
       View.json({"k\xff" => ["\xff", 1, nil]})
     assert_equal "t\ufffdx", JSON.parse(line(broken, format: :json))["text"]

@@ -21,7 +21,7 @@ module Godwit
       OURS = %r{/(godwit_ext|kafka_ext|libzmq)\.so}
       RUBY = %r{/(libruby[^/]*\.so|ruby[\d.]*\z)}
       BELOW = %r{/(vgpreload_|libstdc\+\+|libc\.so)}
-      DEEPEST = 1 # how many functions Ruby has between ZALLOC and calloc
+      DEEPEST = 1 # at most so many functions of Ruby are between ZALLOC and calloc
       # This function gets a slot in Ruby's heap. It allocates memory only when it starts a garbage
       # collection, and then the collector owns that memory.
       SLOT = "rb_data_typed_object_wrap"
@@ -178,7 +178,7 @@ module Godwit
 
       # The XML file of a killed process is incomplete, so only its whole <error> elements count.
       def findings
-        # Nearly all findings are in Ruby alone. REXML is slow, so it parses only the others.
+        # Nearly all findings are in Ruby's own code. REXML is slow, so it parses only the others.
         ours = File.read(@xml).scan(%r{<error>.*?</error>}m).grep(OURS)
         REXML::Document.new("<all>#{ours.join}</all>").root.elements.map do |error|
           Finding.new(

@@ -19,7 +19,7 @@ module Plain
   end
 end
 
-# At the top level: inside a module, eval would define the helpers in that module.
+# This eval is at the top level: inside a module it would define the helpers in that module.
 eval(File.read(ARGV[1]), nil, ARGV[1]) # standard:disable Security/Eval
 
 module Plain

@@ -61,7 +61,7 @@ class Walk
 
   def socket = (@sockets.size > 3) ? pick(@sockets) : open
 
-  # Each step gets a socket, which it may ignore.
+  # Each step gets a socket, which the step may ignore.
   def open(_ = nil)
     type = pick(TYPES)
     given = Array.new(@random.rand(3)) { an_option }.to_h

@@ -10,7 +10,7 @@ class PerfHistogramTest < Godwit::TestCase
   COUNT = 20_000
   LONGEST = 3_600_000_000_000
 
-  # The smallest value that is not less than this percentage of all values.
+  # The smallest value such that at least `percent` % of all values are not larger than it.
   def exact(sorted, percent)
     sorted[[(Rational(percent.to_s) * sorted.size / 100).ceil - 1, 0].max] / 1e9
   end

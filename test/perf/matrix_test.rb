@@ -3,7 +3,7 @@
 require "test_helper"
 require "godwit/perf"
 
-# Godwit::Perf.matrix, and servers that are agents.
+# Godwit::Perf.matrix, and agents: servers that measure for it.
 class PerfMatrixTest < Godwit::TestCase
   Perf = Godwit::Perf
   HERE = "tcp://127.0.0.1:*"

@@ -99,8 +99,8 @@ class MidMessageTest < Godwit::TestCase
     end
   end
 
-  # A bound REQ can lose the reply to a request that was cut (ADR 3). `request` sends it again after
-  # its time-out. The frames of the cut request never arrive alone.
+  # A bound REQ can lose the reply to a request that was cut (ADR 3). `request` sends such a request
+  # again after its time-out. No frame of a cut request arrives without the others.
   [{}, {relaxed: true}, {correlate: true}, {relaxed: true, correlate: true}].each do |options|
     test "REQ #{options.keys.join(" ")} stays usable with a REP" do
       not_on :ffi, "a bound REQ whose request was cut raises StateError"
@@ -116,8 +116,8 @@ class MidMessageTest < Godwit::TestCase
     end
   end
 
-  # A ROUTER also receives messages that a REP would drop. With `correlate: true` it may receive one
-  # empty frame of a cut request (ADR 3). Without, no frame of a cut request arrives alone.
+  # A ROUTER also receives messages that a REP would drop. With `correlate: true` the ROUTER may
+  # receive one empty frame of a cut request (ADR 3), otherwise no frame without the others.
   {{} => [], {correlate: true} => [[4]]}.each do |options, id|
     test "REQ #{options.keys.join(" ")} shows a ROUTER nothing but whole requests" do
       not_on :ffi, "a bound REQ whose request was cut raises StateError"

@@ -3,8 +3,8 @@
 require "test_helper"
 require "support/network"
 
-# While a name server does not answer, only the I/O thread of that connection waits for the answer
-# (ADR 33).
+# A name server that does not answer delays only the I/O thread of the connection that needs the
+# name (ADR 33).
 class NameServerTest < Godwit::TestCase
   # A lookup takes two and a half minutes, longer than the test.
   RESOLVER = "nameserver 127.0.0.53\noptions timeout:30 attempts:5\n"

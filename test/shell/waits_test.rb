@@ -2,7 +2,7 @@
 
 require_relative "shell_case"
 
-# Threads and fibers that wait for a row. What ends a wait: test/waits.
+# Threads and fibers that wait for a row. test/waits tests what ends a wait.
 class WaitsTest < ShellCase
   Stop = Class.new(StandardError)
   QUIET = %w[sleep 1000].freeze

@@ -7,9 +7,8 @@ module Godwit
     module Interrupts
       Stop = Class.new(Exception) # standard:disable Lint/InheritException -- as an interrupt is
 
-      # Calls the block once per line. The block gets a callable, which runs its own block,
-      # interrupts it at that line, and returns whether the line was reached. The outer block must
-      # return the same.
+      # Calls the block once per line, with a callable. The callable runs a block, interrupts it at
+      # that line, and returns whether the line was reached; the outer block returns this value.
       # @param path [Regexp] matches the paths of the files whose lines count
       # @param least [Integer] fewer lines than this fail the test
       def at_each_line(path, least: 2)

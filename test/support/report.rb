@@ -8,7 +8,7 @@ module Godwit
     # Sends a run's outcome to bin/test: counts, seed, failures, skips with their reasons. Without
     # GODWIT_TEST_REPORT it only prints the skips and the seed at the end.
     class Report < Minitest::AbstractReporter
-      # The number of tests, the slowest ones, whose time is printed.
+      # How many of the slowest tests the report prints with their times.
       SLOWEST = 20
       # Characters of each failure's text that bin/test repeats at the end of its run.
       TEXT = 1500

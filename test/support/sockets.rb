@@ -36,7 +36,8 @@ module Godwit
           "godwit-test-#{Process.pid}-#{@serial += 1}"
         end
 
-        # @return [Array<Socket, Context>, nil] objects open since the previous test; nil: unknown
+        # @return [Array<Socket, Context>, nil] objects that the previous test left open; nil:
+        #   unknown
         attr_accessor :open_between
 
         def open_ones

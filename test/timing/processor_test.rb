@@ -18,7 +18,7 @@ class ProcessorTimingTest < Godwit::TestCase
       in_thread do
         call.run
       rescue Godwit::ClosedError, StopIteration
-        nil # its object was closed
+        nil # the call's object was closed
       end
     end
     calls.each { |call| until_waiting(call.waited_on) }

@@ -4,7 +4,7 @@ require "test_helper"
 require_relative "reference"
 
 # Everything public has a comment. The comment has a tag for each parameter and for the return
-# value, and its links lead to something.
+# value, and all its links have targets.
 class CommentsTest < Godwit::TestCase
   include Godwit::TestSupport::Reference
 

@@ -2,14 +2,14 @@
 
 require "test_helper"
 
-# The load path without and with the layer.
+# Ruby's load path with and without the layer for rbczmq.
 class RbczmqLoadPathTest < Godwit::TestCase
   def output(script, *options)
     child = start_command([*RUBY, "-W", "-Ilib", *options, "-e", script])
     assert_child(child.finish).stdout
   end
 
-  # Loads the layer by an option of Ruby, or by one or two calls of `require`.
+  # Feature to require => code, and options of Ruby, that load the layer before that.
   LOADED = {
     "zmq" => ["", "-rgodwit/compat/rbczmq"], "rbczmq" => [%(require "godwit/compat/rbczmq"\n) * 2]
   }.freeze

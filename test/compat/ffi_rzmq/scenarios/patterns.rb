@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# Patterns of sockets, over tcp and ipc.
+# Messaging patterns, over tcp and ipc.
 context = ZMQ::Context.new
 req, rep = pair(context, ZMQ::REQ, ZMQ::REP, "tcp://127.0.0.1:*")
 3.times do |round|
