@@ -3,7 +3,7 @@
 require "socket"
 require_relative "case"
 
-# Reasons in the message of a TimeoutError. All situations of the table run at the same time.
+# Reasons in the message of a TimeoutError. All situations of CASES run at the same time.
 class TimeOutReasonsTest < Conformance::Case
   # Seconds of each wait. A wait is repeated until its error has the expected reason.
   WAIT = 0.6

@@ -44,7 +44,7 @@ class InteropPyzmqTest < Godwit::TestCase
     skip self.class.missing if self.class.missing
   end
 
-  # Starts a program of Python, in which `given` is the Hash of the keywords.
+  # Starts a program in Python. In it `given` is a dict of these keywords.
   # @return [Child]
   def python(program, **given)
     start_command([PYTHON, "-c", PRELUDE + program, JSON.generate(given)])

@@ -208,7 +208,7 @@ class LoggerBroadcasterTest < Godwit::TestCase
     push.close
   end
 
-  # test/cli/log_serve_test.rb tests addresses in use.
+  # test/cli/log_serve_test.rb tests the error for an address in use.
   test "arguments that are not allowed are named, and no socket stays open" do
     {last: -1, last_bytes: 1.5, sink: 3, on_foreign: 1, in_bytes: 0, out_bytes: 0,
      answer_bytes: 0}.each do |name, value|

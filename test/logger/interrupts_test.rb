@@ -57,7 +57,7 @@ class LoggerInterruptsTest < Godwit::TestCase
       may_lose
       options = {name => (name == :bind) || "#{scratch_dir}/durable"}
       start = -> { Godwit::Logger.new(nowhere, linger: 0, **options).close }
-      start.call # loads the files that the first logger needs
+      start.call # loads the files that the first logger needs, so that no later run loads them
       number = 1
       while stopped_at?(number, start)
         start.call

@@ -57,7 +57,7 @@ class StatisticsTest < Godwit::TestCase
       push.send_many(sent)
       proxy.resume
       until one.totals.first == total
-        # The proxy continues between these reads.
+        # The proxy goes on writing the statistics between these reads.
         seen = Array.new(5) { [one.messages(1_000), one.writers(100)] }
         seen.each { |messages, accounts| assert_whole(messages) && assert_sums(accounts) }
       end

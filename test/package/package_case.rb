@@ -40,7 +40,7 @@ class PackageCase < Godwit::TestCase
     @index = Godwit::GemIndex.new([NativeGem.path, *built, logger])
   end
 
-  # Yields the path that the Debian's folder {INSIDE} has outside of that Debian.
+  # Yields the host's path of the Debian system's folder {INSIDE}.
   def in_root(root)
     reason = DebianRoot.missing
     skip reason if reason

@@ -5,7 +5,7 @@ require "socket"
 
 module Godwit
   module TestSupport
-    # TLS connections.
+    # Makes connected TLS sockets.
     module TLS
       # @return [Array(OpenSSL::SSL::SSLSocket, OpenSSL::SSL::SSLSocket)] client and server
       def tls_pair

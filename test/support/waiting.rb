@@ -130,7 +130,7 @@ module Godwit
         end
       end
 
-      # @return [Array<String>] a text for each thread that did not end, or ended with another error
+      # @return [Array<String>] a text for each thread that hangs, or whose error is no ClosedError
       def join_threads(seconds)
         (@threads || []).reject(&:observed?).filter_map do |thread|
           if thread.join(seconds)

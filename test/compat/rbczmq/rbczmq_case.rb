@@ -27,7 +27,8 @@ module Godwit
     # Returns the standard output of the block.
     def printed(&block) = capture_io(&block).first
 
-    # Asserts that each call, and the block if given, raises the error. A failure names its line.
+    # Asserts that each call, and the block if given, raises the error. A failure names the call's
+    # line.
     # @return [Exception] the last error
     def assert_raise(error, *calls, &block)
       [*calls, *block].map { |call| assert_raises(error, call.inspect, &call) }.last
