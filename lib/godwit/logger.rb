@@ -61,7 +61,7 @@ module Godwit
 
     # Integers: records `queued`, `sent` (handed to libzmq, including those of an earlier process's
     # spool), `dropped` (by overflow, or after the close) and `spooled` (on disk). `last_error`: an
-    # Exception or nil, such as an address in use.
+    # Exception, such as an AddressInUseError, or nil.
     Stats = Struct.new(:queued, :sent, :dropped, :spooled, :last_error, keyword_init: true)
 
     # @param target [String, IO, #write, nil] an endpoint, such as "tcp://loghost:7000"; or what
@@ -71,8 +71,8 @@ module Godwit
     # @param level [Integer, Symbol, String] lowest level that is logged: :debug, :info, :warn,
     #   :error, :fatal, :unknown
     # @param progname [String, nil] the program's name, by which readers select records
-    # @param formatter [#call, nil] as for Ruby's Logger; the logging thread calls it. The text is
-    #   its line without the line end; if the formatter raises or is nil, the message
+    # @param formatter [#call, nil] as for Ruby's Logger; the logging thread calls it. Its line,
+    #   without the line end, is the record's text; if it raises or is nil, the message is the text
     # @param datetime_format [String, nil] for lines that the logger itself makes (`wire: :plain`)
     # @param options [Hash] for an endpoint only; all but those below are options of the PUSH socket
     #   (`send_hwm: 10_000`, `curve:`, `server_key:`, `auth:`…)

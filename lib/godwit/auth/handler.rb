@@ -8,13 +8,13 @@ require_relative "workers"
 module Godwit
   class Auth
     # The ZAP handler of a context: a ROUTER and the thread that answers on it. Workers call the
-    # blocks and send their answers.
+    # blocks of rules, and send the answers of these blocks.
     class Handler
-      # Seconds between two warnings of one class.
+      # Least seconds between two warnings of the same class.
       QUIET = 1
       # Seconds after `Auth.new` in which a client without a rule gets a 300 (try again), not a 400.
       STARTING = 5
-      # Exceptions of a block that its worker survives.
+      # Exceptions of a rule's or on_decision's block that do not end the worker's thread.
       ERRORS = [StandardError, ScriptError, SystemStackError, NoMemoryError].freeze
 
       # The running handlers. A handler whose thread was killed stays here, so that its socket is

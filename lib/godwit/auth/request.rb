@@ -64,7 +64,7 @@ module Godwit
       # @return [String, nil] the client's CURVE key, 32 bytes
       def raw_key = MECHANISMS[mechanism]&.key(@credentials)
 
-      # The request has no reader for its credentials, since a user's block gets the request.
+      # Passes on the credentials. No method returns them, since a rule's block gets the request.
       # @private
       def decide(rule) = rule.decide(self, @credentials)
 

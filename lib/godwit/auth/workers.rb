@@ -71,7 +71,7 @@ module Godwit
 
       def start_if_needed = (start if @idle < waiting && @threads < @most)
 
-      # @return [Integer] jobs that a thread could begin, or could begin after others have ended
+      # @return [Integer] queued jobs that need a thread: all requests, and a notice if none runs
       def waiting = @requests.size + ((@noticing || @notices.empty?) ? 0 : 1)
 
       # If the system allows no further thread, the jobs wait for the workers that exist.

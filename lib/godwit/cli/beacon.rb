@@ -7,7 +7,7 @@ module Godwit
       summary "Publishes a beacon on the local network, or listens to those of others."
       usage "beacon publish|listen PORT [options]"
 
-      # What both subcommands have in common.
+      # What `publish` and `listen` have in common.
       class Subcommand < Command
         private
 

@@ -15,7 +15,7 @@ module Godwit
       private_constant :BINARY, :DECIMAL, :MOST
 
       class << self
-        # The program that has the command. `program` sets it, and subclasses inherit it.
+        # The program that has the command; the argument sets it, and subclasses inherit it.
         # @param program [Program, nil]
         # @return [Program]
         def program(program = @program) = (@program = program) || superclass.program
@@ -71,7 +71,7 @@ module Godwit
       # @return [Hash{String => Class}] the command's subcommands by name, as in `godwit log tail`
       def subcommands = {}
 
-      # @return [Array<String>] the words that the first argument may be; []: it may be any word
+      # @return [Array<String>] the words that the first argument may be; []: there is no list
       def first_words = subcommands.keys
 
       # The text that `godwit help COMMAND` prints.
@@ -90,7 +90,7 @@ module Godwit
 
       def program = self.class.program
 
-      # A subclass adds its options here. `options` gets what an option's block returns.
+      # A subclass adds its options here. `options` stores what each option's block returns.
       def define(parser)
       end
 

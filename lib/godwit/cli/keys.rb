@@ -5,7 +5,7 @@ module Godwit
     # CURVE on the command line: `--keys`, `--server-key` and `--clients`. A secret key comes from a
     # file, since every user of the machine can read a command line.
     class Keys
-      # A line with a key alone, or with `public-key = "…"` as in CZMQ's certificates.
+      # A line with just a key, or with `public-key = "…"` as in CZMQ's certificates.
       FORM = /^\s*(?:(?<name>public|secret)-key\s*=\s*)?"?(?<key>[!-~]{40})"?\s*$/
       DOMAIN = "godwit" # the ZAP domain of a server with `--clients`
 

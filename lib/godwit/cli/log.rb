@@ -7,7 +7,7 @@ module Godwit
       summary "Receives records of many processes, forwards them, shows them."
       usage "log serve|tail|stats|send [options]"
 
-      # What the four subcommands have in common.
+      # What `serve`, `tail`, `stats` and `send` have in common.
       class Subcommand < Family::Subcommand
         ANSWER_TIMEOUT = 5 # seconds that an answer of `log serve` may take
         private_constant :ANSWER_TIMEOUT

@@ -7,7 +7,7 @@ module Godwit
       summary "Measures the latency, the throughput and the open-loop load of a link."
       usage "perf serve|lat|thr|load|matrix [ENDPOINT] [options]"
 
-      # What all subcommands have in common.
+      # What all subcommands of `godwit perf` have in common.
       class Subcommand < Family::Subcommand
         # (see Command#run)
         def run(arguments, io: $stdout)

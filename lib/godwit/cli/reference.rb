@@ -16,7 +16,7 @@ module Godwit
         # @return [String, nil] such as "FILE"; nil: the option takes no value
         def value = switch.arg&.strip
         def text = switch.desc.join(" ")
-        # @return [Array<String>] the words that the option accepts; []: they are not listed
+        # @return [Array<String>] the words that the option accepts; []: it has no list of words
         def choices = switch.pattern.is_a?(ExactParser::Choice) ? switch.pattern.words : []
         def file? = !value.nil? && value.match?(/FILE|DIR/)
       end

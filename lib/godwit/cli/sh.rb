@@ -7,7 +7,7 @@ module Godwit
       summary "Sends the rows of a command to another machine, where `sh pull` prints them."
       usage "sh push|pull ENDPOINT [options]"
 
-      # What both subcommands have in common.
+      # What `push` and `pull` have in common.
       class Subcommand < Family::Subcommand
         ESCAPES = {"n" => "\n", "r" => "\r", "t" => "\t", "0" => "\0", "\\" => "\\"}.freeze
         private_constant :ESCAPES
@@ -97,7 +97,7 @@ module Godwit
           socket&.close
         end
 
-        # Starts the command. If Shell.rows refuses an argument, the command line is wrong.
+        # Starts the command. An argument that Shell.rows refuses is an error of the command line.
         def rows(command)
           command = [command.join(" ")] if options[:shell]
           input = $stdin unless $stdin.closed? || $stdin.tty?
@@ -187,7 +187,7 @@ module Godwit
           pull.complete? ? pull.exitstatus || EXIT[:failed] : EXIT[:failed]
         end
 
-        # Prints the rows of every pusher until Ctrl-C.
+        # Prints the rows of every pusher, until Ctrl-C, --count or --timeout ends it.
         def keep(socket, target, bind)
           attach(socket, target, bind)
           start = Timeout.now

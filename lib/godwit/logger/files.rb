@@ -31,7 +31,7 @@ module Godwit
       def sync_file(file) = file.respond_to?(:fdatasync) ? file.fdatasync : file.fsync
 
       # Appends bytes to a file of a {Sink}, a {SegmentedLog} or a {Journal}.
-      # @yieldparam done [Integer] bytes of the failed write in the file; the block removes them
+      # @yieldparam done [Integer] bytes of a failed write that the file has; the block removes them
       def append(file, bytes, fsync:)
         done = 0
         size = bytes.bytesize

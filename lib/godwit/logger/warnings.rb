@@ -6,7 +6,7 @@ module Godwit
     class Warnings
       PERIOD = 10 # seconds
       MAX_BYTES = 4096 # bytes of one write; a writable pipe accepts so many without waiting
-      WRITE_TIMEOUT = 0.1 # seconds that a message at the end waits for space in $stderr's pipe
+      WRITE_TIMEOUT = 0.1 # seconds that an `always:` message waits for space in $stderr's pipe
 
       def initialize(endpoint)
         @endpoint = endpoint

@@ -119,7 +119,7 @@ module Godwit
 
       private
 
-      # Closes what a constructor that failed has opened.
+      # Closes what the failed constructor has opened.
       def abandon(launch)
         [launch&.out, launch&.err, launch&.input, *@exits&.keys&.grep(IO)].compact.each(&:close)
         @stdin_writer&.finish

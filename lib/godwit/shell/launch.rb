@@ -130,7 +130,7 @@ module Godwit
         end
       end
 
-      # @return [IO, nil] nil: a thread must read the object: no IO, or a FIFO, whose open may wait
+      # @return [IO, nil] nil: a thread must read the object (no IO, or a FIFO whose open may wait)
       def opened(option, given)
         if Redirection.file?(given)
           return if option == :input && File.pipe?(given)

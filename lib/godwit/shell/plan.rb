@@ -14,7 +14,7 @@ module Godwit
       LONG = %i[raise split cut].freeze
       STREAMS = %i[inherit merge discard tail rows].freeze
 
-      # @return [Array<Array<String>>] program and arguments of each stage
+      # @return [Array<Array<String>>] program and arguments of each command of the pipeline
       attr_reader :commands
       # @return [Symbol] the public method, for error messages
       attr_reader :operation

@@ -7,7 +7,7 @@ module Godwit
     # at `close`; {Reaper} calls `stop` at the process's exit and for a Stream that was collected.
     #
     # The leaders are reaped after the last signal: until then no other process can have their pids.
-    # A Processes outlives a Stream that was collected.
+    # This object outlives a Stream that was collected.
     # @private
     class Processes
       # Seconds to wait after KILL. After that a thread of the {Reaper} continues the wait.
@@ -113,7 +113,7 @@ module Godwit
         end
       end
 
-      # @return [Boolean] whether the process was reaped: another process may have its pid
+      # @return [Boolean] whether the process was reaped; then another process may have its pid
       def settled? = @settled
 
       def wants_terminal?

@@ -96,7 +96,7 @@ module Godwit
         end
       end
 
-      # @return [Integer] 1: the last byte is a "\r" that is, or may be, in the row's end; else 0
+      # @return [Integer] 1: the last byte is a "\r", perhaps a piece of the row's end; else 0
       def carriage_before(known, found)
         return 0 if @separator != "\n" || !@chomp || (@over && !found)
         (known > @progress[START] && @buffer.getbyte(known - 1) == 13) ? 1 : 0

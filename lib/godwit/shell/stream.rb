@@ -224,8 +224,8 @@ module Godwit
           "a trap handler cannot run commands: have it wake a thread that does"), cause: nil
       end
 
-      # Ends a job. An `ensure` calls this first, without an `if`, so that no interrupt comes before
-      # the mask. So the job may be nil.
+      # Ends a job. An `ensure` calls this method first, without an `if`, so that no interrupt comes
+      # before interrupts are masked. So the job may be nil.
       def done(job, **options, &end_it)
         Thread.handle_interrupt(Object => :never) { finish(job, **options, &end_it) if job }
       end

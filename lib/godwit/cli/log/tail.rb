@@ -122,7 +122,7 @@ module Godwit
           io.tty? && ENV["NO_COLOR"].to_s.empty? && ENV["TERM"] != "dumb"
         end
 
-        # Shows records until a count or a time is reached.
+        # Shows records until --count or --timeout is reached.
         # @param last [Array<Logger::Record>] shown first, and skipped if received again
         def follow(last = [])
           @remaining, timeout = options.values_at(:count, :timeout)

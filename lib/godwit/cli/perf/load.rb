@@ -10,7 +10,7 @@ module Godwit
         summary "Sends at a fixed rate, and measures from the time at which each message was due."
         usage "perf load [ENDPOINT] --rate N [options]"
 
-        # A row: a result with one of its two histograms.
+        # A row of the report: a result, and one of its histograms (from intended or actual sends).
         Row = Struct.new(:result, :from, :histogram) do
           extend Forwardable
 

@@ -8,7 +8,7 @@ module ZMQ
     EXIT_LINGER = 5000
     # Seconds that {#terminate} waits for other threads to close their sockets.
     PATIENCE = 5
-    # Seconds between two checks whether those threads have closed their sockets.
+    # Seconds between two checks whether other threads have closed their sockets.
     POLL_INTERVAL = 0.01
     private_constant :POLL_INTERVAL
 

@@ -2,8 +2,8 @@
 
 module ZMQ
   # One frame of a message. A received frame stays in libzmq's memory until a program reads it
-  # ({#copy_out_string}, {#data}), and is sent on without a copy. The garbage collector frees it;
-  # {#close} frees it at once.
+  # ({#copy_out_string}, {#data}), and is sent on without a copy. The garbage collector frees this
+  # memory; {#close} frees it at once.
   class Message
     EMPTY = "".b.freeze
     private_constant :EMPTY

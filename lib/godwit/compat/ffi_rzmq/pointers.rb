@@ -26,8 +26,8 @@ module ZMQ
     def inspect = "#<#{self.class} #{owner.class} 0x#{address.to_s(16)}>"
   end
 
-  # {Message#data} without the gem ffi: the methods of a pointer that programs need most. They raise
-  # IndexError for offsets outside of the bytes.
+  # What {Message#data} returns without the gem ffi. It has the methods of a pointer that programs
+  # need most. They raise IndexError for offsets outside of the bytes.
   class Bytes
     def initialize(bytes)
       @bytes = bytes.b

@@ -200,7 +200,7 @@ module ZMQ
     # @return [Boolean] whether the message that the program reads has more frames
     def more_parts? = rest?
 
-    # The methods below are Godwit's own.
+    # ffi-rzmq does not have the methods below.
 
     # @return [Godwit::Socket, nil] nil once the socket is closed
     attr_reader :godwit

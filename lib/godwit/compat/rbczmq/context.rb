@@ -54,8 +54,8 @@ module ZMQ
       Failures.translated { @godwit.io_threads = count }
     end
 
-    # @param milliseconds [Integer] linger of every socket from its close on, in place of the
-    #   socket's own linger
+    # @param milliseconds [Integer] linger that every socket gets at its close, in place of its own
+    #   linger
     def linger=(milliseconds)
       alive!
       Arguments.type(milliseconds, Integer)

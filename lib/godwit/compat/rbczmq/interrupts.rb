@@ -57,7 +57,7 @@ module Godwit
             true
           end
 
-          # Holds the lock, but not in a trap block: the main thread runs nothing else meanwhile.
+          # Holds the lock. A trap block needs no lock: the main thread runs nothing else meanwhile.
           def locked(lock, &block) = trap? ? yield : lock.synchronize(&block)
 
           # Calls the action when a signal is handled while the block runs in the main thread.

@@ -67,7 +67,6 @@ module Godwit
       attr_reader :folder, :file
       def own? = @pid == Process.pid
 
-      # Renames the folder.
       def move(folder)
         File.rename(@folder, folder)
         @folder = folder

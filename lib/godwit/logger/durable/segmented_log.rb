@@ -216,7 +216,7 @@ module Godwit
         nil # without this file the writer sends some records twice
       end
 
-      # Runs the block with the lock. A trap handler cannot lock a mutex: it reads without the lock.
+      # Runs the block with the lock; in a trap handler, which cannot lock a mutex, without it.
       def consistent(&block)
         @lock.synchronize(&block)
       rescue ThreadError

@@ -44,7 +44,7 @@ module Godwit
         # No record is counted during the block.
         def synchronize(&block) = @lock.synchronize(&block)
 
-        # Ends all waits, and writes the state.
+        # Ends all waits, and writes the state file.
         def close
           @socket.close
           @lock.synchronize do

@@ -151,7 +151,7 @@ module Godwit
       # @return [Array<String>] the endpoints bound or connected, wildcards replaced
       def endpoints = @socket.endpoints
 
-      # Sets the block that gets each foreign message, in the reading thread. Without a block: none.
+      # Sets the block that gets each foreign message, in the reading thread; nil removes the block.
       # @yieldparam frames [Array<String>, String] as Socket#recv returns them
       # @return [self]
       def on_foreign(&block)
@@ -162,7 +162,7 @@ module Godwit
       # Waits until a broadcaster or a writer is connected.
       # @param timeout [Integer, Float, nil] seconds; nil: for ever
       # @return [self]
-      # @raise [Error] as Socket#wait_connected, so call this before the first record
+      # @raise [Error] as Socket#wait_connected, which raises an error after the first record
       def wait_connected(timeout: nil)
         @socket.wait_connected(timeout: timeout)
         self

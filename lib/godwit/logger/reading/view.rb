@@ -183,7 +183,7 @@ module Godwit
       end
 
       def highlight(piece) = piece.empty? ? "" : paint(View.escape(piece, lines: true), MATCH)
-      # Indents later lines, so that they do not look like another record.
+      # Indents the later lines of a text, so that none looks like another record.
       def shown(text) = View.escape(text, lines: true).gsub("\n", INDENT)
       def paint(text, style) = @color ? "\e[#{style}m#{text}\e[0m" : text
     end

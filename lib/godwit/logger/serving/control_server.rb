@@ -2,7 +2,7 @@
 
 module Godwit
   class Logger < ::Logger
-    # Answers the questions of {Control}, which documents the wire format, on its own thread.
+    # Answers the questions of a {Control}, on a thread of its own. {Control} has the wire format.
     class ControlServer
       LONGEST = 65_536 # most bytes of a question
       CHOICES = %w[level prog host tag].freeze # filters of a question for the last records

@@ -5,8 +5,8 @@ module Godwit
     # Receives the messages of writers, writes their records to a sink, and then publishes them.
     class RecordInput
       MESSAGES = 32 # messages that one call receives, each with up to 64 KiB of records
-      RECORDS = 256 # records after which a batch is written
-      CLOSE_TIMEOUT = 3 # seconds that the end waits for a sink that has no method `close_timeout`
+      RECORDS = 256 # no further message joins a batch that has so many records
+      CLOSE_TIMEOUT = 3 # seconds that a close waits for a sink without a method `close_timeout`
 
       def initialize(socket, sink, on_foreign, publisher)
         @socket = socket

@@ -74,7 +74,7 @@ module Godwit
         !@thread.join(Timeout.until(@deadline + patience)).nil?
       end
 
-      # Closes the pipe, after the thread has ended, or if it hangs.
+      # Closes the pipe, after the thread has ended, or if the thread hangs.
       def close = [@wakeup_reader, @wakeup].each(&:close)
 
       private

@@ -43,7 +43,7 @@ module Godwit
           if payload
             exception, payload = Text.split_error(payload)
             if exception && plain
-              # A plain line has no other field for the exception.
+              # A plain line has no field for the exception, so its text shows the exception.
               message = Text.with(message, exception)
             elsif exception
               error = Text.error_field(exception)

@@ -53,7 +53,7 @@ module Godwit
             ",\"host\":#{JSON.generate(host)}#{prog}").freeze
         end
 
-        # @param before [String] `before_seq` of the writer
+        # @param before [String] the result of {before_seq} for the writer
         def pack(before, seq, tseq, common, entry, text)
           header = "#{before}#{seq},\"tseq\":#{tseq},\"t_ns\":#{entry.t_ns}," \
             "\"mono_ns\":#{entry.mono_ns}#{common.before_thread}#{entry.thread}" \

@@ -55,15 +55,15 @@ module Godwit
         @data = data if data
       end
 
-      # @return [Boolean] whether it is a line of a plain writer. Such a line has no {#seq}; if it
-      #   has the format of Ruby's Logger, level, program and time come from it
+      # @return [Boolean] whether the record is a line of a plain writer. Such a line has no {#seq};
+      #   if it has the format of Ruby's Logger, it gives the record's level, program and time
       def plain? = @frames.size == 1
       # @return [String, nil] id of the writer, 32 hexadecimal digits; each process has its own
       def writer = @header&.writer
       # @return [Integer, nil] the writer's number of the record, from 1; dropped records count too
       def seq = @header&.seq
-      # @return [Integer, nil] the writer's number of the record within its topic, so that a
-      #   subscriber of some topics sees gaps in them
+      # @return [Integer, nil] the writer's number of the record within its topic. It shows gaps to
+      #   a reader that subscribes to some topics
       def tseq = @header&.tseq
       # @return [Integer] 0 (debug) to 5 (unknown), as in ::Logger
       def level = names.level

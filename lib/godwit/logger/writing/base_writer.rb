@@ -36,7 +36,7 @@ module Godwit
         return if !own? || Thread.current.equal?(@thread)
         stop
         ended = first_with(@ending) do
-          # Another thread's {start} must not begin a thread after the end.
+          # Waits for another thread's {start}: no thread may begin after `finish`.
           Thread.pass while @starting.locked? && !@starting.owned?
           finish(start + [@settings.linger, most].min) unless @finished
         end

@@ -3,7 +3,7 @@
 module Godwit
   class Logger < ::Logger
     # What a logger and its clones share: the {Sender} or {DurableWriter} of the current process. A
-    # forked child gets its own when it logs first. A Handle itself handles no record.
+    # forked child gets another one when it logs first. A Handle itself handles no record.
     class Handle
       class << self
         # An interrupt (`Timeout`) must not leave a locked folder or a bound port without an owner.

@@ -110,7 +110,7 @@ module Godwit
 
       private
 
-      # Ends the diagnosis, since a reader is connected.
+      # Ends the diagnosis of why no reader is connected.
       def diagnosed
         @diagnosis&.close
         @diagnosis = nil

@@ -92,7 +92,7 @@ module Godwit
         @count = 0
       end
 
-      # Two threads may make the same stream at once; both then use one of the two.
+      # Two threads may make the same stream at once; then both get the stream that came first.
       def new_stream(level, prog)
         return stream(::Logger::UNKNOWN, prog) unless level.is_a?(Integer)
         return stream(level, Text.name(prog)) unless prog.nil? || prog.instance_of?(String)

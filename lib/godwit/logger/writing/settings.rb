@@ -85,7 +85,7 @@ module Godwit
         raise ArgumentValueError.new("#{text}(#{error.message})", operation: :logger), cause: nil
       end
 
-      # Rejects an option that would have no effect: the caller relies on it.
+      # Rejects an option that would have no effect, since the program relies on the option.
       def check_disk
         spool = @overflow == :spool
         bad("spool:", "a folder, as overflow: :spool wants one", @spool) if spool && @spool.nil?
