@@ -169,7 +169,7 @@ class CLIPerfTest < Godwit::TestCase
     end
   end
 
-  # @return [Array(ChildProcess, String)] a running `perf serve`, and its endpoint
+  # @return [Array(Child, String)] a running `perf serve`, and its endpoint
   def serve(*options)
     server = start_command([*GODWIT, "perf", "serve", "tcp://:*", *options])
     (@servers ||= []) << server
