@@ -6,7 +6,7 @@ require "godwit/work/cli"
 require "support/kafka_log"
 
 module Godwit
-  # The base class of the tests in work/. Ruby children find godwit-work and sqlite3 by FOLDERS.
+  # The base class of the tests in work/. FOLDERS is the load path of Ruby child processes.
   class WorkCase < TestCase
     FOLDERS = [
       "lib", "work/lib",

@@ -12,8 +12,8 @@ class WorkKillsTest < Godwit::WorkCase
   Work = Godwit::Work
   SECONDS = Godwit::TestSupport::Length.of(4, long: 60)
   PROCESSES = 3
-  # The process kills itself before or after a statement that writes. The third argument is the
-  # number of this statement.
+  # Ruby of a child that kills itself before or after an SQL statement that writes. The third
+  # argument of the child is the number of this statement.
   KILLS_ITSELF = <<~'RUBY'
     module KillsItself
       READS = /\A\s*(?:SELECT|PRAGMA (?!wal_checkpoint))/i

@@ -102,8 +102,8 @@ class WorkOutputsTest < Godwit::WorkCase
     assert_equal %w[a b], values("out").sort
   end
 
-  # Removes the partitions from their member: by an eviction, or on Kafka, which has none, by a
-  # seek.
+  # Removes the partitions from their member: by an eviction, or by a seek on Kafka, which has no
+  # evictions.
   def take_away
     return client.seek("g", "t", to: :earliest) if KafkaLog::ON
     client.evict(client.engine.members.map(&:id).first)

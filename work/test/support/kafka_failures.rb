@@ -190,7 +190,7 @@ module Godwit
       super
     end
 
-    # Continues or restarts the broker.
+    # Lets a stopped broker continue, or restarts a killed one.
     def restore
       broker.thaw
       broker.start unless broker.pid

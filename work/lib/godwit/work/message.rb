@@ -31,7 +31,7 @@ module Godwit
       # @private
       attr_writer :attempt
       # @private
-      # @return [Exception, nil] the error that the block of `parallel by:` raised for this message
+      # @return [Exception, nil] the error that the lambda of `parallel by:` raised for this message
       attr_accessor :fault
 
       # @return [Object, nil] decoded by the topic's format; nil: a tombstone

@@ -13,7 +13,7 @@ module Godwit
     #
     # A handler's retry runs when the test has advanced the clock. **Threads**: one at a time.
     class Testing
-      MOST = 1 << 20 # most records, and most of {Lanes}, to dequeue from a partition at once
+      MOST = 1 << 20 # more records and lanes than a partition has: {Assignment#dequeue} returns all
       # The thread variable with the client of the Testing object that runs.
       CURRENT = :godwit_work_testing
 

@@ -147,7 +147,7 @@ module Godwit
           "partition #{number}, during the copy: delete the topic there, and copy again"
       end
 
-      # @return [Integer] number of positions
+      # @return [Integer] number of copied positions
       def copy_positions
         found = @from.positions
         there = @topics.to_h { |topic, other| [topic.name, other] }

@@ -12,7 +12,7 @@ module Godwit
         [@io, @writer].each { |io| ForkDetector::OF_PARENT.add(io) }
       end
 
-      # @return [IO] librdkafka's threads write to it, too
+      # @return [IO] the end of the pipe to which writers write, such as librdkafka's threads
       attr_reader :writer
 
       # @param partitions [Array<Integer>] ids of the partitions that have new records

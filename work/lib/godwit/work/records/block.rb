@@ -9,8 +9,8 @@ module Godwit
     class Block
       KEYS = 1 # flag: the records have keys
       HEADERS = 2 # flag: the records have headers
-      HEAD = "VC" # packs the count and the flags
-      LENGTHS = 5 # index at which the lengths begin
+      HEAD = "VC" # the format by which Array#pack packs the count and the flags
+      LENGTHS = 5 # index in the block's bytes at which the lengths of the entries begin
       NONE = -1
 
       # The values, the keys or the headers of a block.

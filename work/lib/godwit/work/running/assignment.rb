@@ -133,7 +133,7 @@ module Godwit
         end
       end
 
-      # Finishes a record that no worker ran.
+      # Finishes a record without a run: `outputs` has its dead letter.
       def skip(message, outputs)
         @lock.synchronize do
           record([message])

@@ -179,7 +179,7 @@ module Godwit
         end
       end
 
-      # Makes the consumer's instance. The record also fails when the constructor raises.
+      # Makes the consumer's instance. If its constructor raises, the record fails.
       def consumer
         @consumer ||= @assignment.klass.new.tap { |one| one.invocation = self }
       end

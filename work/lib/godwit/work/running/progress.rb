@@ -9,7 +9,7 @@ module Godwit
     # **Threads**: one at a time.
     # @private
     class Progress
-      LIMIT = 3_000 # most bytes of a dump; in Base64 they fit into 4,096 characters
+      LIMIT = 3_000 # most bytes of a dump: in Base64 it fits into Kafka's 4,096 bytes of a commit
       FINISHED = 1
 
       # @param watermark [Integer] the offset of the first unfinished record
@@ -77,7 +77,7 @@ module Godwit
         [(LIMIT - used) / [range, attempts].max, 0].max
       end
 
-      # @return [String] at most LIMIT bytes, if no more than {#room} records have run
+      # @return [String] at most LIMIT bytes, if no more than {#room} records ran since the last one
       def dump
         advance
         ranges = []
@@ -108,7 +108,7 @@ module Godwit
         @attempts.reject! { |offset, _| offset < @watermark } if failures?
       end
 
-      # Marks records as finished. Each begins a range, makes one longer, or joins two ranges.
+      # Marks records as finished. Each one begins a range, extends a range, or joins two ranges.
       def mark(at, finish)
         @window << "\0" * (finish - @window.bytesize) if finish > @window.bytesize
         while at < finish

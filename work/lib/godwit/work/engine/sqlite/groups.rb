@@ -143,8 +143,8 @@ module Godwit
         !name.nil?
       end
 
-      # @param group [String, nil] nil: all groups and topics, by name
-      # @return [Array<Position>] by partition
+      # @param group [String, nil] nil: all groups and topics, sorted by name
+      # @return [Array<Position>] sorted by partition
       def positions(group = nil, topic = nil)
         @file.use do |database|
           found = group ? [[group, topic]] : read_topics(database)

@@ -10,7 +10,7 @@ module Godwit
       OFFSET_BITS = 44
       LARGEST = (1 << OFFSET_BITS) - 1 # the largest offset
 
-      # Finds the id behind a partition's last record, between its least id ?1 and its largest ?2.
+      # Finds the id behind a partition's last record. ?1, ?2: the partition's least and largest id.
       LAST = "SELECT id + count FROM godwit_blocks WHERE id BETWEEN ?1 AND ?2 " \
         "ORDER BY id DESC LIMIT 1"
       APPEND = "INSERT INTO godwit_blocks (id, count, time, bytes) " \

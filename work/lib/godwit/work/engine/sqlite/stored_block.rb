@@ -8,7 +8,7 @@ module Godwit
     # @private
     class StoredBlock < Block
       VERSION = 1
-      HEAD = "CV" # packs the version and the CRC-32 of the bytes that follow
+      HEAD = "CV" # the format by which Array#pack packs the version and the CRC-32 of the rest
       BODY = 5 # index of the bytes that the CRC-32 covers
 
       # @param bytes [String] the result of {Block.encode}

@@ -117,8 +117,9 @@ module Godwit
           @behind_gap = false
         end
 
-        # Makes `pass` ignore librdkafka's present position, which stays the old one until records
-        # come, and offsets up to @failed, the largest of an error, which moves the position, too.
+        # Makes `pass` ignore the position that librdkafka reports now: after a seek librdkafka may
+        # report the old position until records come. `pass` also ignores positions up to @failed,
+        # the largest offset of an error entry, since error entries move the position, too.
         def forget_position
           @before = passed
           @failed = -1

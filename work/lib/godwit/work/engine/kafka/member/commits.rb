@@ -4,7 +4,7 @@ module Godwit
   module Work
     module Kafka
       # Writes a member's commits that have no outputs. During a rebalance the group refuses commits
-      # of an older generation, also for partitions that the member keeps: they are sent again.
+      # of an older generation, also for partitions that the member keeps: `write` tries them again.
       #
       # **Threads**: any.
       # @private

@@ -44,8 +44,8 @@ module Godwit
           # @return [Boolean] whether the producer cannot go on
           def fatal? = facts ? facts.fatal : @error.fatal?
         end
-        # The group's refusals. The other codes of LostError tell that Kafka's transaction
-        # coordinator has ended a transaction.
+        # The errors by which the group refuses positions. The other errors that become a LostError
+        # tell that Kafka's transaction coordinator has ended a transaction.
         REFUSED = %w[
           ILLEGAL_GENERATION UNKNOWN_MEMBER_ID STALE_MEMBER_EPOCH FENCED_INSTANCE_ID
         ].freeze

@@ -70,7 +70,7 @@ module Godwit
           )
         ].freeze
 
-        # Errors after which the same call may succeed, where librdkafka gives only a number.
+        # Errors after which the same call may succeed. Used where librdkafka has only a code.
         RETRIABLE = %w[
           _NOENT
           _ALL_BROKERS_DOWN _TRANSPORT _RESOLVE _TIMED_OUT _MSG_TIMED_OUT _TIMED_OUT_QUEUE

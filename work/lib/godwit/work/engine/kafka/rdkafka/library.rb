@@ -15,7 +15,6 @@ module Godwit
         FIX = "type gem install karafka-rdkafka, or name the file: " \
           "GODWIT_LIBRDKAFKA=/path/to/librdkafka.so.1"
 
-        # The library that was found.
         Found = Struct.new(:path, :version)
 
         class << self
