@@ -33,8 +33,7 @@ module Godwit
         # @return [String] what a user types: the executable's name and {.usage}
         def command_line = "#{program::PROGRAM} #{usage}"
 
-        # The text that the help shows behind the options; `text` sets it, and subclasses inherit
-        # it.
+        # The text that the help shows after the options; `text` sets it, and subclasses inherit it.
         # @param text [String, nil]
         # @return [String, nil]
         def notes(text = @notes)

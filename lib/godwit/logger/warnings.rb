@@ -43,7 +43,8 @@ module Godwit
         @held += 1
       end
 
-      # The new line counts suppressed lines with the same text; others get a line of their own.
+      # If the last suppressed line has another text, prints it before the new line. Counts the
+      # rest.
       def lines(text)
         return [line(text, @held)] if @held.zero? || text == @held_text
         [line(@held_text, @held - 1), line(text, 0)]

@@ -47,7 +47,7 @@ module Godwit
     #
     # Rows that libzmq has queued for a killed peer are lost. Only one thread may use a Push.
     class Push
-      # The first frame of the last message.
+      # The first frame of the message that ends the rows.
       END_OF_ROWS = "end"
 
       END_TIMEOUT = 1 # least seconds that the peers have to receive the end

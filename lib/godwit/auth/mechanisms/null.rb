@@ -2,7 +2,7 @@
 
 module Godwit
   class Auth
-    # NULL: the client proves nothing, and `allow` and `deny` alone decide.
+    # NULL: the client proves nothing. The rules of `allow` and `deny` decide.
     class Mechanism::Null < Mechanism
       NAME = "NULL"
       CREDENTIALS = 0

@@ -46,7 +46,7 @@ module ZMQ
 
     attr_reader :maker, :lingering
 
-    # Sets the number of I/O threads. It has an effect only before the first socket is made.
+    # Sets the number of I/O threads. This has an effect only before the first socket is made.
     def iothreads=(count)
       alive!
       Arguments.type(count, Integer)

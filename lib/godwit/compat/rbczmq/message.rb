@@ -44,7 +44,7 @@ module ZMQ
     def add(frame) = insert(-1) { frame }
     def pushstr(string) = insert(0) { Frame.new(Arguments.string(string)) }
     def addstr(string) = insert(-1) { Frame.new(Arguments.string(string)) }
-    # Removes the first frame and returns it. It then belongs to the caller.
+    # Removes the first frame and returns it. The frame then belongs to the caller.
     def pop = change { free(@frames.shift) }
     # @return [String, nil] the removed first frame's bytes, up to the first NUL
     def popstr = pop&.data&.slice(/\A[^\0]*/n)

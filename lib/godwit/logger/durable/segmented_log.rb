@@ -65,7 +65,7 @@ module Godwit
         @next = (@segments.last&.number || 0) + 1
       end
 
-      attr_reader :cut # bytes that were no whole entries, after a crash or a corruption by the disk
+      attr_reader :cut # bytes removed as incomplete or damaged entries, after a crash or disk error
       def released = consistent { @released }
       def last = consistent { last_one }
       def bytes = consistent { @total }

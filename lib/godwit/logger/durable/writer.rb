@@ -97,7 +97,7 @@ module Godwit
       def open_disk
         known = {}
         entries = 0 # the number of entries after the last checkpoint
-        # The last segment is never deleted, and must leave space for others.
+        # The last segment is never deleted, and must leave space for other segments.
         size = [SEGMENT_BYTES, @most / SEGMENTS + 1].min
         checkpoint = -> { DurableSequence.record(@sequence.topics, @entries) }
         @disk = DiskQueue.open(@settings.durable, segment_bytes: size, fsync: @settings.fsync,

@@ -69,7 +69,7 @@ module Godwit
       #   Array<String>, or a String of one frame; it is as costly as a sink
       # @param context [Context, nil] of its sockets; nil: the process's own
       # @param in_bytes [Integer] about how many bytes of each writer's messages may wait here while
-      #   the sink is busy; then the writer waits. It decides `recv_hwm:`
+      #   the sink is busy; then the writer waits. `recv_hwm:` is made from this number
       # @param out_bytes [Integer] bytes of frames over 4 KiB that may wait for all readers
       #   together; a message beyond that goes to no reader, and counts as `skipped`. Of smaller
       #   frames `send_hwm:` (10,000) may wait for each reader, whose statistics count what it
@@ -192,7 +192,7 @@ module Godwit
         remembered(MAX_LAST).select { |record| filter.fits?(record) }.last(most)
       end
 
-      # Sets a block for connection events of writers and readers. It runs on a thread of its own.
+      # Sets a block for connection events of writers and readers. The block runs on its own thread.
       # @param kinds [Array<Symbol>] as Socket#on_event accepts them
       # @yieldparam event [Monitor::Event]
       # @return [self]
@@ -287,7 +287,7 @@ module Godwit
         @thread = ServingThread.new("godwit log serve", [@records, *@durable])
       end
 
-      # @return [Proxy, ServingThread] both can run, start, stop and wait
+      # @return [Proxy, ServingThread] an object with the methods run, start, stop and wait
       def mover = @proxy || @thread
 
       def begin_control

@@ -2,8 +2,8 @@
 
 module Godwit
   class Logger < ::Logger
-    # The thread of a {Broadcaster} with a sink, and of a {Receiver}. It waits for its inputs. An
-    # input receives a batch of records, writes it, and may then publish it.
+    # The thread of a {Broadcaster} with a sink, and of a {Receiver}. The thread waits for its
+    # inputs. An input receives a batch of records, writes it, and may then publish it.
     #
     # {#stop} needs no lock, so a trap handler may call it.
     class ServingThread

@@ -214,7 +214,7 @@ module Godwit
         nil # the file system has no locks
       end
 
-      # A record that cannot be formatted must not delay the others.
+      # A record that cannot be formatted is written by `inspect`: later records must not wait.
       def line(record)
         text = @format.call(record).to_s
         text.end_with?("\n") ? text.b : "#{text}\n".b
@@ -223,7 +223,7 @@ module Godwit
         "#{record.inspect}\n".b
       end
 
-      # @return [Array(Symbol, Integer)] period and limit; one of them or both are nil
+      # @return [Array(Symbol, Integer)] period (nil: none) and limit in bytes (nil: none)
       def checked_rotation(rotate)
         return [rotate, nil] if rotate.nil? || Rotation::PERIODS.include?(rotate)
         return [nil, rotate] if rotate.is_a?(Integer) && rotate.positive?

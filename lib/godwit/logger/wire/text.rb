@@ -50,7 +50,7 @@ module Godwit
         "(#{class_of(message)} could not be shown: #{class_of(error)})"
       end
 
-      # @return [String] always a new String, even if `to_s` returns another's; faster than dup
+      # @return [String] a new String, even if `to_s` returns an existing one; faster than dup
       def string(object) = "#{object}" # standard:disable Style/RedundantInterpolation
       def line(text) = text.encoding.ascii_compatible? ? text.delete_suffix("\n") : text.chomp
 

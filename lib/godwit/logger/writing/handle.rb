@@ -115,7 +115,7 @@ module Godwit
         sender
       end
 
-      # The new sender exists before the old one closes, unless both need the same address or
+      # The new sender exists before the old sender closes, unless they need the same address or
       # folder: then callers wait for the close.
       def move(settings)
         @reopening.try_lock || @reopening.lock

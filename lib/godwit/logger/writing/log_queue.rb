@@ -2,8 +2,8 @@
 
 module Godwit
   class Logger < ::Logger
-    # The entries between a logger's callers and its sender, in Ruby. ext/godwit/logger_queue.c does
-    # the same.
+    # The queue of entries between a logger's callers and its sender, in Ruby. In C it is
+    # ext/godwit/logger_queue.c.
     class LogQueue
       # @param pass_every [Integer] entries after which a caller yields to other threads
       def open(records, bytes, pass_every)
@@ -17,7 +17,7 @@ module Godwit
         self
       end
 
-      attr_writer :stalled # whether callers need not yield, since the sender can send nothing
+      attr_writer :stalled # true: callers do not yield, since the sender can send nothing
 
       # @return [Boolean] false: the queue is closed
       def append(entry)
@@ -43,7 +43,7 @@ module Godwit
 
       # @return [Array<Entry, FlushMark>, nil] nil: the queue is closed and empty
       def take(most)
-        count_nothing if @queue.empty? # a kill between count and push leaves too high a count
+        count_nothing if @queue.empty? # a kill between count and push left the count too high
         entry = @queue.pop or return
         bytes = entry.bytes
         batch = [entry]

@@ -155,7 +155,7 @@ module Godwit
         1
       end
 
-      # The program has closed the context that it gave: the next socket gets a new context.
+      # The program has closed the context that the logger used: the next socket gets another one.
       def abandon
         @socket = @diagnosis = nil
         @large = []

@@ -26,7 +26,7 @@ module Godwit
       attr_reader :before_seq # the text before the seq in each header
 
       def stream(level, prog)
-        # An object of the program may be unusable as a key of a Hash.
+        # A program name that is no String may be unusable as a key of a Hash.
         prog = Text.name(prog) unless ::String === prog || NilClass === prog
         @streams[level]&.[](prog) || new_stream(level, prog)
       end

@@ -19,8 +19,8 @@ module Godwit
       def topic = @common.topic
       # Continues the count: the next record gets the number after `tseq`.
       def resume(tseq) = @tseq = @sent = tseq
-      # Counts a drop. Any thread may call this method without a lock: CRuby does not switch threads
-      # during an addition.
+      # Counts a dropped record. Any thread may call this method without a lock: CRuby does not
+      # switch threads during an addition.
       def drop = @dropped += 1
       # Returns the next number. Only the thread that encodes calls this method.
       def next_tseq = @tseq = (@sent += 1) + @dropped
