@@ -33,7 +33,7 @@ module Godwit
           @io.print CLEAR
         end
 
-        # @return [String] the rates since the last call, and the lag
+        # @return [String] the rates of handled and failed records since the last call, and the lag
         def text
           now = [Timeout.now, @runner.handled, @failed]
           seconds, handled, failed = now.zip(@before).map { |new, old| new - old }

@@ -55,8 +55,8 @@ module Godwit
       end
 
       # Deletes old records for about 10 ms.
-      # @return [Array(Boolean, Hash{String => Integer})] whether there is more to delete; by topic
-      #   the number of old records that stay, since a group has not read them
+      # @return [Array(Boolean, Hash{String => Integer})] whether there is more to delete; for each
+      #   topic the number of old records that stay, since a group has not read them
       def retain
         slice = Slice.new
         held = {}
@@ -72,7 +72,7 @@ module Godwit
         [more, more ? {} : held.select { |_, records| records > 0 }]
       end
 
-      # @return [Hash{Array(String, String) => Integer}] by topic and group the number of old
+      # @return [Hash{Array(String, String) => Integer}] for each topic and group the number of old
       #   records that stay, since the group has not read them
       def held
         @file.use do |database|

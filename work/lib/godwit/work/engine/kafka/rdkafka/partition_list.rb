@@ -8,7 +8,7 @@ module Godwit
       module PartitionList
         # An offset, or an error's code, of a partition. `metadata` is the text of a commit.
         Entry = Struct.new(:topic, :partition, :offset, :metadata, :error)
-        UNASSIGNED = -1 # a topic without a partition, in a subscription
+        UNASSIGNED = -1 # the partition of an entry that names a topic only, as for a subscription
 
         class << self
           # @param entries [Array<Entry>, nil] nil: all partitions, for which the list is NULL
