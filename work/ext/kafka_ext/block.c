@@ -1,5 +1,5 @@
-/* Reads and writes the format of Block.encode: the count, flags, the lengths of each column, then
- * the columns. Numbers are little-endian, -1 is the length of nil. */
+/* Reads and writes blocks, as Block.encode: number of records, flags, the lengths of each column,
+ * then the columns (values, keys, headers). Numbers are little-endian; -1 is the length of nil. */
 #include "kafka_ext.h"
 
 enum { BLOCK_HEAD = 5, BLOCK_NIL = -1 };
@@ -16,14 +16,14 @@ static int32_t block_get32(const char *at) {
     return (int32_t)value;
 }
 
-/* Moves `at` behind so many bytes. Returns where they begin. */
+/* Moves `at` behind the next `size` bytes. Returns the start of these bytes. */
 static const char *block_take(const char **at, const char *end, int64_t size) {
     gw_check(size >= 0 && size <= end - *at, rb_eArgError,
             "cannot produce a malformed block: use Block.encode");
     return (*at += size) - size;
 }
 
-/* Adds the pairs of names and values to `headers`. Without `headers` it checks them. */
+/* Adds a record's headers, pairs of name and value, to `headers`; if that is NULL, checks them. */
 void gw_block_pairs(const char *at, size_t size, rd_kafka_headers_t *headers) {
     for (const char *end = at + size; at < end;) {
         const char *lengths = block_take(&at, end, 8), *value = NULL;
@@ -51,7 +51,7 @@ gw_cursor_t gw_block_open(VALUE block) {
             if (column == GW_HEADERS) gw_block_pairs(data, at - data, NULL);
         }
     }
-    block_take(&at, end, at == end ? 0 : BLOCK_NIL); /* it must end here */
+    block_take(&at, end, at == end ? 0 : BLOCK_NIL); /* raises if bytes follow the columns */
     return cursor;
 }
 
@@ -66,7 +66,7 @@ const char *gw_block_next(gw_cursor_t *at, gw_column_t column, const char *bytes
     return data;
 }
 
-/* Writes a message's headers, unless `at` is NULL. Returns their size; no headers are nil. */
+/* Writes a message's headers to `at`, unless it is NULL. Returns their size, or BLOCK_NIL. */
 static int64_t block_put_headers(const rd_kafka_message_t *message, char *at) {
     rd_kafka_headers_t *headers;
     const char *name;
@@ -87,7 +87,7 @@ static int64_t block_put_headers(const rd_kafka_message_t *message, char *at) {
     return total ? total : BLOCK_NIL;
 }
 
-/* Writes what the message has for the column, unless `at` is NULL. Returns its size. */
+/* Writes the message's value, key or headers to `at`, unless it is NULL. Returns the size. */
 static int64_t block_put(const rd_kafka_message_t *message, int column, char *at) {
     if (column == GW_HEADERS) return block_put_headers(message, at);
     const void *from = column == GW_KEYS ? message->key : message->payload;
@@ -96,7 +96,7 @@ static int64_t block_put(const rd_kafka_message_t *message, int column, char *at
     return from ? (int64_t)size : BLOCK_NIL;
 }
 
-/* Needs the GVL. The messages have nothing for the columns from `columns` on. */
+/* Needs the GVL. The messages have no data in the columns from number `columns` on. */
 VALUE gw_block_make(rd_kafka_message_t **messages, size_t count, int columns) {
     int flags = 0;
     size_t lengths_size = 4 * count, total = BLOCK_HEAD + lengths_size;

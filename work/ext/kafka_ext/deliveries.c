@@ -1,5 +1,5 @@
-/* Native::Deliveries: produces records, and takes the delivery reports of one producer handle in
- * librdkafka's background thread, which runs no Ruby. "Lock" is that of the struct. */
+/* Native::Deliveries: produces records, and receives the delivery reports of one producer handle in
+ * librdkafka's background thread, which runs no Ruby. "The lock" is that of struct deliveries. */
 #include "kafka_ext.h"
 #include <errno.h>
 #include <pthread.h>
@@ -11,38 +11,38 @@
 
 enum { DELIVERIES_ERRORS = 16, DELIVERIES_REPORTS = 256 };
 
-/* A call of produce. It lives until its thread has left it and its last report has come. */
+/* A call of produce. It is freed once its thread has left produce and its last report has come. */
 typedef struct call {
     struct call *next;
-    struct deliveries *self; /* borrowed: it outlives its calls */
-    VALUE batches;           /* addresses of topics, partitions, bytes; on the caller's stack */
-    double deadline;         /* seconds of the monotonic clock */
-    size_t unsent;           /* records that librdkafka has not taken yet; under the GVL */
-    size_t missing, failed;  /* records without a report, failed ones; under the lock */
-    int code;                /* of the first failed record; under the lock */
-    int wake_fd;             /* eventfd; -1 once the thread has left; under the lock */
-    bool closed;             /* its records are read; under the lock */
-    atomic_bool full;        /* wants to be woken when the queue has room */
+    struct deliveries *self; /* borrowed: this struct outlives its calls */
+    VALUE batches;           /* the argument of produce, which the caller's stack keeps alive */
+    double deadline;         /* in seconds of the monotonic clock */
+    size_t unsent;           /* records that librdkafka has not accepted yet; guarded by the GVL */
+    size_t missing, failed;  /* records without a report, failed records; guarded by the lock */
+    int code;                /* error code of the first failed record; guarded by the lock */
+    int wake_fd;             /* eventfd; -1 once the thread has left produce; guarded by the lock */
+    bool closed;             /* its thread reads the records: nobody writes; guarded by the lock */
+    atomic_bool full;        /* librdkafka's queue was full: wake the thread when it has room */
     struct record {
         struct call *call;
-        int64_t offset, time; /* -1: unknown; under the lock */
-    } records[];              /* librdkafka has the addresses of the missing ones */
+        int64_t offset, time; /* -1: unknown; guarded by the lock */
+    } records[];              /* librdkafka has pointers to those without a report */
 } call_t;
 
 typedef struct deliveries {
-    rd_kafka_t *rk;           /* borrowed until release; under the GVL */
-    bool attached, released;  /* a handle may have the address between them; under the GVL */
-    bool abandoned;           /* no call waits; under the GVL */
-    pthread_mutex_t lock;     /* no Ruby runs under it */
-    call_t *calls;            /* owned; under the lock */
-    size_t errors;            /* that have come; under the lock */
+    rd_kafka_t *rk;           /* borrowed until release; guarded by the GVL */
+    bool attached, released;  /* between both, a handle may have this struct; guarded by the GVL */
+    bool abandoned;           /* no call may wait any more; guarded by the GVL */
+    pthread_mutex_t lock;     /* a thread that holds it runs no Ruby code */
+    call_t *calls;            /* owned; guarded by the lock */
+    size_t errors;            /* errors since the last call of `errors`; guarded by the lock */
     struct {
         int code;
         char text[256];
-    } newest[DELIVERIES_ERRORS]; /* under the lock */
+    } newest[DELIVERIES_ERRORS]; /* the newest errors, a ring; guarded by the lock */
 } deliveries_t;
 
-/* Leaves what a handle may still use, also at the exit of the process. */
+/* Does not free a struct that a producer handle may still use, such as at the process's exit. */
 static void deliveries_free(void *pointer) {
     deliveries_t *self = pointer;
     if (!self->attached || self->released) free(self);
@@ -50,7 +50,7 @@ static void deliveries_free(void *pointer) {
 
 static size_t deliveries_size(const void *self) { return sizeof(deliveries_t); }
 
-/* No mark and no compact: it holds no objects of Ruby. */
+/* No dmark and no dcompact: a deliveries_t refers to no Ruby object. */
 static const rb_data_type_t deliveries_type = {
         .wrap_struct_name = "Godwit::Work::Kafka::Native::Deliveries",
         .function = {.dfree = deliveries_free, .dsize = deliveries_size},
@@ -64,7 +64,7 @@ static VALUE deliveries_allocate(VALUE class) {
     return TypedData_Wrap_Struct(class, &deliveries_type, self);
 }
 
-/* Frees a call that its thread has left, if no report can come. Needs the lock. */
+/* Frees a call if its thread has left produce and no report can come. Needs the lock. */
 static void deliveries_settle(call_t *call) {
     if (call->wake_fd >= 0 || (call->missing && !call->self->released)) return;
     call_t **at = &call->self->calls;
@@ -73,7 +73,7 @@ static void deliveries_settle(call_t *call) {
     free(call);
 }
 
-/* Counts records that get no report, since librdkafka did not take them. */
+/* Counts records as failed that librdkafka did not accept, and that so get no report. */
 static void deliveries_fail(call_t *call, size_t records, int code) {
     pthread_mutex_lock(&call->self->lock);
     call->missing -= records;
@@ -84,14 +84,14 @@ static void deliveries_fail(call_t *call, size_t records, int code) {
 
 /* ---- the background thread ---- */
 
-/* Needs the lock. A write fails only if the descriptor is readable already. */
+/* Wakes the call's thread. A write fails only if the eventfd is readable. Needs the lock. */
 static void deliveries_wake(call_t *call) {
     uint64_t one = 1;
     ssize_t written = call->wake_fd < 0 ? 0 : write(call->wake_fd, &one, sizeof one);
     (void)written;
 }
 
-/* Needs the lock. */
+/* Handles the delivery report of one message. Needs the lock. */
 static void deliveries_report(const rd_kafka_message_t *message) {
     struct record *record = message->_private;
     call_t *call = record->call;
@@ -119,7 +119,7 @@ static void deliveries_event(rd_kafka_t *rk, rd_kafka_event_t *event, void *opaq
                 sizeof self->newest[place].text - 1);
     }
     pthread_mutex_unlock(&self->lock);
-    gw_rd.event_destroy(event); /* only now the queue has room */
+    gw_rd.event_destroy(event); /* this makes room in librdkafka's queue */
     pthread_mutex_lock(&self->lock);
     for (call_t *call = self->calls; call; call = call->next)
         if (atomic_exchange(&call->full, false)) deliveries_wake(call);
@@ -134,19 +134,20 @@ static double deliveries_now(void) {
     return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-/* The one place that waits: as Ruby's IO does, so signals, kills and schedulers of fibers work.
- * False: the time is over, or the handle was released or abandoned. */
+/* The only function that waits: as Ruby's IO does, so signals, kills and fiber schedulers work.
+ * Returns false after the deadline, and if the handle was released or abandoned. One wait lasts at
+ * most 1e6 seconds: the caller repeats it. */
 static bool deliveries_wait(call_t *call) {
     uint64_t count;
     double seconds = call->deadline - deliveries_now();
     if (seconds <= 0 || call->self->released || call->self->abandoned) return false;
-    int64_t limit_us = seconds < 1e6 ? (int64_t)(seconds * 1e6) : 1000000000000; /* then again */
+    int64_t limit_us = seconds < 1e6 ? (int64_t)(seconds * 1e6) : 1000000000000;
     struct timeval limit = {.tv_sec = limit_us / 1000000, .tv_usec = limit_us % 1000000};
     rb_wait_for_single_fd(call->wake_fd, RB_WAITFD_IN, &limit);
     return read(call->wake_fd, &count, sizeof count) > 0 || errno == EAGAIN;
 }
 
-/* Gives the cursor's record to librdkafka; a time of 0 is now. Returns an error code. */
+/* Gives the cursor's record to librdkafka. A time of 0 means now. Returns an error code. */
 static int deliveries_send(struct record *record, void *topic, int partition, const char *bytes,
         gw_cursor_t *cursor, int64_t time) {
     gw_cursor_t next = *cursor;
@@ -156,25 +157,25 @@ static int deliveries_send(struct record *record, void *topic, int partition, co
     const char *pairs = gw_block_next(&next, GW_HEADERS, bytes, &pairs_size);
     rd_kafka_headers_t *headers = pairs ? gw_rd.headers_new(8) : NULL;
     if (pairs) gw_block_pairs(pairs, pairs_size, headers);
-    atomic_store(&record->call->full, true); /* before librdkafka looks for room */
+    atomic_store(&record->call->full, true); /* set first: room may come during producev */
     int error = gw_rd.producev(record->call->self->rk, RD_KAFKA_VTYPE_RKT, topic,
             RD_KAFKA_VTYPE_PARTITION, partition, RD_KAFKA_VTYPE_MSGFLAGS, RD_KAFKA_MSG_F_COPY,
             RD_KAFKA_VTYPE_VALUE, value, size, RD_KAFKA_VTYPE_KEY, key, key_size,
             RD_KAFKA_VTYPE_OPAQUE, record, RD_KAFKA_VTYPE_TIMESTAMP, time,
             pairs ? RD_KAFKA_VTYPE_HEADERS : RD_KAFKA_VTYPE_END, headers, RD_KAFKA_VTYPE_END);
-    if (error && pairs) gw_rd.headers_destroy(headers); /* else librdkafka owns them */
+    if (error && pairs) gw_rd.headers_destroy(headers); /* after a success librdkafka owns them */
     if (error != RD_KAFKA_RESP_ERR__QUEUE_FULL) *cursor = next;
     return error;
 }
 
-/* A field of a batch. Another thread may change the Array during a wait. */
+/* Returns a field of a batch, with checks: during a wait another thread may change the Array. */
 static VALUE deliveries_field(VALUE batches, long index, long field) {
     VALUE batch = rb_ary_entry(batches, index);
     Check_Type(batch, T_ARRAY);
     return rb_ary_entry(batch, field);
 }
 
-/* Stops when the time is over, or no call may wait any more. */
+/* Gives all records to librdkafka. Stops after the deadline, and when the handle is abandoned. */
 static void deliveries_send_all(call_t *call, const struct record *end) {
     struct record *record = call->records;
     for (long i = 0; i < RARRAY_LEN(call->batches); i++) {
@@ -192,7 +193,7 @@ static void deliveries_send_all(call_t *call, const struct record *end) {
         gw_check(NIL_P(times) || (size_t)RSTRING_LEN(times) == 8 * cursor.count, rb_eArgError,
                 "a batch has a time for each record, or none");
         for (const struct record *last = record + cursor.count; record < last;) {
-            if (call->self->abandoned) return; /* the handle ends */
+            if (call->self->abandoned) return; /* the producer closes the handle */
             int64_t time = 0;
             if (!NIL_P(times)) memcpy(&time, RSTRING_END(times) - 8 * (last - record), 8);
             int error =
@@ -240,8 +241,8 @@ static VALUE deliveries_leave(VALUE argument) {
     return Qnil;
 }
 
-/* produce(batches, seconds): a batch is [address of a topic, partition, bytes, count], and may have
- * the times of its records, int64 in milliseconds since 1970. */
+/* produce(batches, seconds): a batch is [address of a topic, partition, block of records, their
+ * number], and may end with their times: a String of int64, in milliseconds since 1970. */
 static VALUE deliveries_produce(VALUE object, VALUE batches, VALUE seconds) {
     deliveries_t *self = rb_check_typeddata(object, &deliveries_type);
     double deadline = deliveries_now() + NUM2DBL(seconds);
@@ -267,9 +268,9 @@ static VALUE deliveries_produce(VALUE object, VALUE batches, VALUE seconds) {
     return result;
 }
 
-/* ---- the handle ---- */
+/* ---- the producer handle: its methods ---- */
 
-/* attach(conf), before rd_kafka_new */
+/* attach(conf): must come before rd_kafka_new, which uses the conf. */
 static VALUE deliveries_attach(VALUE object, VALUE address) {
     deliveries_t *self = rb_check_typeddata(object, &deliveries_type);
     rd_kafka_conf_t *conf = gw_library_handle(address);
@@ -281,7 +282,7 @@ static VALUE deliveries_attach(VALUE object, VALUE address) {
     return Qnil;
 }
 
-/* bind(rk), after rd_kafka_new: events of the main queue come to the background thread, too. */
+/* bind(rk), after rd_kafka_new: the main queue's events come to the background thread, too. */
 static VALUE deliveries_bind(VALUE object, VALUE address) {
     deliveries_t *self = rb_check_typeddata(object, &deliveries_type);
     rd_kafka_t *rk = gw_library_handle(address);
@@ -295,7 +296,7 @@ static VALUE deliveries_bind(VALUE object, VALUE address) {
     return Qnil;
 }
 
-/* abandon: calls that wait return at once, and later ones do not wait. */
+/* abandon: calls of produce that wait return at once, and later calls do not wait. */
 static VALUE deliveries_abandon(VALUE object) {
     deliveries_t *self = rb_check_typeddata(object, &deliveries_type);
     self->abandoned = true;
@@ -320,7 +321,7 @@ static VALUE deliveries_release(VALUE object) {
     return Qnil;
 }
 
-/* errors: [code, text] of each error since the last call. */
+/* errors: [code, text] of the errors since the last call of this method, at most the newest 16. */
 static VALUE deliveries_errors(VALUE object) {
     deliveries_t *self = rb_check_typeddata(object, &deliveries_type);
     VALUE found = rb_ary_new();

@@ -1,13 +1,13 @@
-/* Native.drain: takes what a partition's queue has, without waiting. All functions need the GVL. */
+/* Native.drain: receives the messages in a partition's queue, without waiting. Needs the GVL. */
 #include "kafka_ext.h"
 
-enum { DRAIN_SLICE = 1000, DRAIN_BLOCK = 1 << 20 }; /* messages at once, bytes of a block */
+enum { DRAIN_SLICE = 1000, DRAIN_BLOCK = 1 << 20 }; /* per slice: messages; per block: bytes */
 
 typedef struct {
     rd_kafka_queue_t *queue; /* borrowed during the call */
-    int64_t records, bytes;  /* still wanted */
-    VALUE found;             /* on the caller's stack */
-    size_t first, last;      /* which of the messages are owned */
+    int64_t records, bytes;  /* how many are still wanted */
+    VALUE found;             /* Array of the results, which the caller's stack keeps alive */
+    size_t first, last;      /* the messages from `first` to before `last` are owned */
     rd_kafka_message_t *messages[DRAIN_SLICE];
 } drain_t;
 
@@ -15,8 +15,8 @@ static int64_t drain_size(const rd_kafka_message_t *message) {
     return (int64_t)(message->len + message->key_len);
 }
 
-/* Takes one message, then as many as fit if all are as large. A slice makes its own blocks, so a
- * block has at most DRAIN_SLICE records. */
+/* Receives a slice: one message, then as many as fit into the wanted bytes if all are as large.
+ * No block has messages of two slices, so a block has at most DRAIN_SLICE records. */
 static bool drain_take(drain_t *drain) {
     drain->first = drain->last = 0;
     if (gw_rd.consume_batch_queue(drain->queue, 0, drain->messages, 1) != 1) return false;
@@ -47,12 +47,12 @@ static VALUE drain_block(rd_kafka_message_t **messages, size_t count, int column
     return rb_class_new_instance(3, arguments, gw_class("Block"));
 }
 
-/* Adds a block of the next messages, or a failure, and destroys these messages. */
+/* Adds a block of the next messages to `found`, or a Failure, and destroys these messages. */
 static void drain_next(drain_t *drain) {
     rd_kafka_message_t **messages = drain->messages + drain->first;
     size_t count = 0, available = drain->last - drain->first;
     int64_t bytes = 0;
-    int error = 0, columns = GW_HEADERS; /* no message has headers so far */
+    int error = 0, columns = GW_HEADERS; /* so far no message has headers */
     for (; count < available && bytes <= DRAIN_BLOCK; bytes += drain_size(messages[count++])) {
         rd_kafka_headers_t *headers;
         if (count && messages[count]->offset != messages[count - 1]->offset + 1) break;
@@ -82,7 +82,7 @@ static VALUE drain_destroy(VALUE argument) {
     return Qnil;
 }
 
-/* Native.drain(queue, records, bytes). An exception loses what was taken: Claim seeks back. */
+/* Native.drain(queue, records, bytes). An exception loses the messages: Claim then seeks back. */
 static VALUE drain_call(VALUE self, VALUE queue, VALUE records, VALUE bytes) {
     drain_t drain = {.queue = gw_library_handle(queue), .found = rb_ary_new()};
     drain.records = NUM2LL(records);

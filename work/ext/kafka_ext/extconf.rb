@@ -12,7 +12,7 @@ end
   abort "\ngodwit-work runs on Linux only for now, since it waits with eventfd: #{header} is not " \
     "there. Install libc's headers: apt-get install libc6-dev\n"
 end
-have_library("dl", "dlopen") # before glibc 2.34
+have_library("dl", "dlopen") # glibc before 2.34 has dlopen in libdl
 append_cflags(%w[-std=gnu11 -fvisibility=hidden]) # only Init_kafka_ext is exported
 if enable_config("werror", false)
   $CFLAGS << " -Wall -Wextra -Wno-unused-parameter -Werror" # standard:disable Style/GlobalVars

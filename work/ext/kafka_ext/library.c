@@ -4,7 +4,7 @@
 #include <ruby/encoding.h>
 
 gw_librdkafka_t gw_rd;
-static VALUE library_kafka, library_path; /* Godwit::Work::Kafka; nil: not open */
+static VALUE library_kafka, library_path; /* Godwit::Work::Kafka; nil: no library */
 
 void gw_check(bool right, VALUE error, const char *format, ...) {
     if (right) return;
@@ -17,12 +17,12 @@ void gw_check(bool right, VALUE error, const char *format, ...) {
 
 VALUE gw_text(const char *text) {
     VALUE string = rb_utf8_str_new_cstr(text), scrubbed = rb_str_scrub(string, Qnil);
-    return NIL_P(scrubbed) ? string : scrubbed; /* nil: nothing to replace */
+    return NIL_P(scrubbed) ? string : scrubbed; /* nil: all bytes are valid UTF-8 */
 }
 
 VALUE gw_class(const char *name) { return rb_const_get(library_kafka, rb_intern(name)); }
 
-/* Native.open(path). The library stays open: its threads may outlive Ruby's objects. */
+/* Native.open(path). The library is never closed: its threads may outlive Ruby's objects. */
 static VALUE library_open(VALUE self, VALUE path) {
     const char *name = StringValueCStr(path);
     if (RTEST(rb_equal(library_path, path))) return Qnil;
@@ -51,7 +51,7 @@ void *gw_library_handle(VALUE address) {
 }
 
 void gw_init_library(VALUE kafka, VALUE native) {
-    library_kafka = kafka; /* its constant keeps it */
+    library_kafka = kafka; /* needs no mark: a constant refers to it */
     library_path = Qnil;
     rb_define_singleton_method(native, "open", library_open, 1);
 }

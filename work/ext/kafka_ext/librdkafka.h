@@ -1,4 +1,4 @@
-/* What the extension takes from librdkafka. prototypes_test.rb compares it with rdkafka.h. */
+/* The extension's declarations of librdkafka; prototypes_test.rb compares them with rdkafka.h. */
 #ifndef GODWIT_LIBRDKAFKA_H
 #define GODWIT_LIBRDKAFKA_H
 #include <stddef.h>
@@ -24,7 +24,7 @@ typedef struct {
     X(RD_KAFKA_VTYPE_VALUE, 4) X(RD_KAFKA_VTYPE_KEY, 5) X(RD_KAFKA_VTYPE_OPAQUE, 6)                \
     X(RD_KAFKA_VTYPE_MSGFLAGS, 7) X(RD_KAFKA_VTYPE_TIMESTAMP, 8) X(RD_KAFKA_VTYPE_HEADERS, 10)
 
-#ifndef _RDKAFKA_H_ /* the test includes rdkafka.h first */
+#ifndef _RDKAFKA_H_ /* prototypes_test.rb includes rdkafka.h first */
 typedef struct rd_kafka_s rd_kafka_t;
 typedef struct rd_kafka_conf_s rd_kafka_conf_t;
 typedef struct rd_kafka_topic_s rd_kafka_topic_t;
@@ -37,7 +37,7 @@ typedef int rd_kafka_resp_err_t, rd_kafka_timestamp_type_t, rd_kafka_event_type_
 enum { GW_LIBRDKAFKA_CONSTANTS(GW_CONSTANT) };
 #endif
 
-/* X(type of the value, name without rd_kafka_, parameters) */
+/* X(type of the return value, name without "rd_kafka_", parameters) */
 #define GW_LIBRDKAFKA_FUNCTIONS(X)                                                                 \
     X(const char *, err2str, (rd_kafka_resp_err_t))                                                \
     X(const char *, topic_name, (const rd_kafka_topic_t *))                                        \
