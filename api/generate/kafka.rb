@@ -13,7 +13,7 @@ module Generate
     brokers: "of the URL", protocol: "of the URL", mechanism: "of `sasl:`", user: "of the URL",
     secret: "of the URL", client: "process, member, topic", group: "of the consumer",
     id: "`godwit-`, random", message_timeout: "`timeout:`", socket_timeout: "10,000",
-    fetch_wait: "10 of readers", heartbeat: "1,000",
+    idle: "5,000 of outputs", fetch_wait: "10 of readers", heartbeat: "1,000",
     queued_kbytes: "65,536 / partitions", instance: "`instance:`, topic"
   }.freeze
   HANDLES = {

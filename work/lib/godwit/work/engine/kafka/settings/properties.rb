@@ -109,6 +109,8 @@ module Godwit
           "A topic that does not exist is an error after 5 s, and not after 30 s."
         default "retry.backoff.ms", 5, KINDS,
           "The next transaction waits for the end of the last one: with 100 ms each takes 105 ms."
+        default "connections.max.idle.ms", :idle, KINDS,
+          "A closed connection lets librdkafka go on with its search for a group's coordinator."
         fixed "allow.auto.create.topics", false, KINDS, "declare the topic",
           "Work creates topics, with their partitions and settings; a misspelt name is an error."
         fixed "message.max.bytes", (1 << 20) + (128 << 10), KINDS, "a value has at most 1 MiB",

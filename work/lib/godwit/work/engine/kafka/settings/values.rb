@@ -12,6 +12,7 @@ module Godwit
         SOCKET = 10_000 # ms that a broker's reply may take
         HEARTBEAT = 1_000 # most ms between two heartbeats of a member
         READER = "_godwit.reader"
+        IDLE = 5_000 # ms until a producer of transactions closes an unused connection
         FETCH_WAIT = 10 # ms that a broker waits for records before it replies
 
         # @param timeout [Numeric] seconds that a call waits for the brokers
@@ -35,6 +36,7 @@ module Godwit
         def secret = @url.secret
         def client = @handle[:client] || "godwit #{Process.pid}"
         def fetch_wait = (@handle.fetch(:fetch_wait, FETCH_WAIT) unless @handle[:group])
+        def idle = (IDLE if id)
         def group = @handle[:group] || READER
         def queued_kbytes = (QUEUED / @handle.fetch(:partitions, 1)).clamp(QUEUED_EACH)
         def heartbeat = [HEARTBEAT, number("session.timeout.ms") / 3].min.clamp(1..)
