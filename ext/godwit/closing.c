@@ -1,5 +1,5 @@
-/* The close of a socket: it wakes the waiters, and the last of them, or a proxy, releases the
- * socket. Every function needs the GVL. */
+/* The close of a socket wakes its waiters. The last waiter to depart, or the proxy that uses the
+ * socket, then closes the libzmq socket. Every function needs the GVL. */
 #include "socket.h"
 
 static int closing_record_linger(gw_socket_t *socket) {

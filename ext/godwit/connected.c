@@ -18,7 +18,7 @@ int gw_drain_subscriptions(gw_socket_t *socket) {
     zmq_msg_close(&message);
     if (socket->subscriptions == before) return error;
     for (gw_waiter_t *waiter = socket->queue.first; waiter; waiter = waiter->next) {
-        if (waiter->events == 0) gw_waiter_wake(waiter); /* 0: it waits in wait_connected */
+        if (waiter->events == 0) gw_waiter_wake(waiter); /* 0: the waiter is in wait_connected */
     }
     return error;
 }
@@ -26,7 +26,7 @@ int gw_drain_subscriptions(gw_socket_t *socket) {
 static int connected_drain_monitor(gw_socket_t *socket) {
     bool any = false;
     int error = gw_monitor_drain(socket, &any);
-    /* A bound SUB sends its subscriptions to a new peer in the next libzmq call: in this one. */
+    /* A bound SUB sends its subscriptions to a new peer in its next libzmq call: in this one. */
     if (any) gw_socket_events(socket);
     return error;
 }

@@ -1,10 +1,10 @@
 /* Godwit::Context: the Ruby object over a native context (native_context.c). Any Ractor may call
- * these functions, so their shared data is atomic; each needs the GVL of its Ractor. */
+ * these functions, so their shared data is atomic; each function needs the GVL of its Ractor. */
 #include "socket.h"
 
 typedef struct {
     gw_context_t *native; /* retained; NULL before _open */
-    atomic_bool closed;   /* several Ractors may close the context */
+    atomic_bool closed;   /* atomic, since several Ractors may close the context */
 } context_t;
 
 static bool context_forked(const context_t *context) {
@@ -27,7 +27,7 @@ static size_t context_size(const void *pointer) {
 
 static const rb_data_type_t context_type = {
         .wrap_struct_name = "Godwit::Context",
-        /* No mark: the context has no VALUE. */
+        /* The type needs no mark, since a context has no VALUE. */
         .function = {.dfree = context_free, .dsize = context_size},
         .flags =
                 RUBY_TYPED_FREE_IMMEDIATELY | RUBY_TYPED_WB_PROTECTED | RUBY_TYPED_FROZEN_SHAREABLE,
@@ -52,7 +52,7 @@ static VALUE context_open(VALUE self) {
     if (context->native) rb_raise(rb_eRuntimeError, "this context is open already");
     context->native = gw_context_create();
     if (!context->native && (errno == EMFILE || errno == ENFILE)) {
-        rb_gc(); /* uncollected objects may have descriptors */
+        rb_gc(); /* unreachable objects may still own descriptors */
         context->native = gw_context_create();
     }
     if (!context->native) gw_raise(errno, "new", self, Qnil);
@@ -62,7 +62,7 @@ static VALUE context_open(VALUE self) {
 static VALUE context_get(VALUE self, VALUE id) {
     gw_context_t *native = gw_context_open(self, "get");
     if (NUM2INT(id) == ZMQ_MAX_SOCKETS) return INT2NUM(atomic_load(&native->max_sockets));
-    errno = 0; /* an option may have the value -1, so errno tells an error */
+    errno = 0; /* an option may have the value -1, so only errno shows an error */
     int value = zmq_ctx_get(native->zmq, NUM2INT(id));
     if (value < 0 && errno) gw_raise(errno, "get", self, Qnil);
     return INT2NUM(value);
@@ -107,8 +107,8 @@ static VALUE context_shutdown(VALUE self) {
     return Qnil;
 }
 
-/* Closes the sockets of this Ractor. The other Ractors close theirs: zmq_ctx_shutdown ends their
- * waits and fails their next calls. */
+/* Closes this Ractor's sockets. If other Ractors have sockets, zmq_ctx_shutdown ends their waits
+ * and makes their next calls fail, so that they close their sockets. */
 static void context_close_sockets(gw_context_t *native) {
     const uint64_t mine = gw_ractor();
     bool others = false;
@@ -128,8 +128,8 @@ static void context_close_sockets(gw_context_t *native) {
     if (others) zmq_ctx_shutdown(native->zmq);
 }
 
-/* Closes the sockets, then waits for the reaper for at most linger + 1 s. After an interrupt the
- * reaper continues. */
+/* Closes the sockets, then waits at most linger + 1 s for the reaper, the thread that terminates
+ * the context. The reaper continues if an interrupt ends this wait. */
 static VALUE context_close(VALUE self) {
     context_t *context = context_of(self);
     gw_context_t *native = context->native;
@@ -167,7 +167,7 @@ static VALUE context_default(VALUE class) {
     return context_usable(known) ? known : Qnil;
 }
 
-/* _propose(context) => the default context: `candidate`, or an earlier one */
+/* _propose(candidate) => the default context: the candidate, unless there is one already */
 static VALUE context_propose(VALUE class, VALUE candidate) {
     VALUE known = atomic_load(&default_context);
     context_of(candidate);

@@ -1,11 +1,11 @@
-/* Layer 0: the files that need no VM. The extension and mruby's gem (mruby/) compile them: how
- * libzmq's threads are scheduled, contexts, memory of small messages, connections over inproc, and
- * the frames that a socket buffers. This file does not include ruby.h. */
+/* Layer 0, the lowest layer of C files. They use no Ruby VM, so mruby's gem (mruby/) compiles them
+ * too: contexts, the scheduling of libzmq's threads, memory of small messages, connections over
+ * inproc, and buffered frames. This file does not include ruby.h. */
 #ifndef GODWIT_CORE_H
 #define GODWIT_CORE_H
 
 #ifndef _GNU_SOURCE
-#define _GNU_SOURCE /* ppoll, cpu_set_t; ruby.h defines it too */
+#define _GNU_SOURCE /* for ppoll and cpu_set_t; ruby.h defines this macro too */
 #endif
 #include <errno.h>
 #include <sched.h>
@@ -32,10 +32,10 @@ typedef struct {
 
 void gw_threads_init(gw_threads_t *threads);
 void gw_threads_record(gw_threads_t *threads, int option, int value);
-/* Returns what to change so that libzmq can start the threads; NULL: nothing has to change. */
+/* Returns a text that says which option must change before libzmq starts threads; NULL: none. */
 const char *gw_threads_fix(const gw_threads_t *threads);
 
-/* ---- process.c: the fork counter, free descriptors ---- */
+/* ---- process.c: clocks, eventfds, the counter of forks, free descriptors ---- */
 
 static inline int64_t gw_nanoseconds(clockid_t clock) {
     struct timespec now;
@@ -77,8 +77,8 @@ int gw_descriptors(int needed);             /* returns an errno; 0: `needed` des
 void gw_after_fork(void (*function)(void)); /* each forked child calls the function */
 void gw_init_process(void);
 
-/* The lock is a flag and not a mutex, since a forked child must be able to clear it. No call that
- * may block runs under the lock. */
+/* The lock is an atomic flag, not a mutex: a forked child must clear a lock that another thread of
+ * the parent held at the fork. No call that may block runs under the lock. */
 static inline void gw_spin_lock(atomic_flag *flag) {
     while (atomic_flag_test_and_set_explicit(flag, memory_order_acquire)) sched_yield();
 }
@@ -87,32 +87,32 @@ static inline void gw_spin_unlock(atomic_flag *flag) {
     atomic_flag_clear_explicit(flag, memory_order_release);
 }
 
-/* A socket as a member of its context's list: the first field of each VM's gw_socket_t. */
+/* Links a socket into its context's list. CRuby's gw_socket_t and mruby's both begin with it. */
 typedef struct gw_link {
     struct gw_link *prev, *next;
 } gw_link_t;
 
-/* A libzmq context. The release of the last reference frees its memory. `opens` counts the open
- * objects of the VMs and the open sockets; the close of the last one starts the reaper. */
+/* A libzmq context. The last release frees this struct. `opens` counts open Context objects and
+ * open sockets; when it reaches 0, a new thread, the reaper, calls zmq_ctx_term. */
 typedef struct gw_context {
-    void *zmq; /* owned; the reaper terminates it after the last close */
+    void *zmq; /* owned; the reaper terminates it */
     atomic_int refs;
     atomic_int opens;
     atomic_int open_sockets;
-    atomic_int max_sockets;    /* the user's sockets; libzmq's limit includes internal sockets */
+    atomic_int max_sockets;    /* limit for the user; libzmq's limit counts internal sockets too */
     atomic_int linger;         /* ms, default of the context's sockets; -1: forever */
-    atomic_int longest_linger; /* ms, the longest of closed sockets; close and exit wait for it */
-    atomic_int exit_linger;    /* ms that exit waits if that linger has no limit; -1: forever */
+    atomic_int longest_linger; /* ms, longest linger of a closed socket; exit waits for it */
+    atomic_int exit_linger;    /* ms that exit waits if longest_linger is -1; -1: forever */
     atomic_flag lock;          /* guards the three fields below */
     gw_link_t *sockets;        /* borrowed: each socket unlinks itself before it is freed */
     struct gw_early *early;    /* owned: connections to inproc names that are not bound yet */
     void *closer;              /* owned: libzmq socket that ends early connections; NULL at first */
     struct gw_context *next;   /* list of the process's contexts */
-    _Atomic(const void *) closed_by; /* the VM of the last close; NULL: Ruby's */
+    _Atomic(const void *) closed_by; /* the VM whose close was the last; NULL: CRuby */
     unsigned generation;
     int done_fd; /* eventfd, readable once zmq_ctx_term has returned */
     gw_threads_t threads;
-    bool started; /* libzmq starts its threads with the first socket */
+    bool started; /* a socket was made, so libzmq has started its threads */
 } gw_context_t;
 
 /* ---- pool.c ---- */
@@ -123,7 +123,7 @@ int gw_message_init(zmq_msg_t *message, const char *data, size_t size);
 /* Makes malloc return less of the freed memory to the system (ADR 40). Needs no lock. */
 void gw_raise_trim_threshold(void);
 
-/* ---- frames.c: the frames that a socket buffers. The gw_zmq_ functions wake no waiter ---- */
+/* ---- frames.c: frames that a socket buffers; its gw_zmq_ functions wake no waiting thread ---- */
 
 static inline int gw_zmq_receive(void *zmq, zmq_msg_t *message) {
     while (zmq_msg_recv(message, zmq, ZMQ_DONTWAIT) < 0) {
@@ -145,20 +145,20 @@ int gw_zmq_get(void *zmq, int option, void *value, size_t *size);      /* return
 int gw_zmq_set(void *zmq, int option, const void *value, size_t size); /* returns an errno */
 int gw_zmq_events(void *zmq);                                          /* -1 with errno set */
 
-/* A list of messages, from `first` to before `last`. */
+/* A list of messages, at the indexes from `first` to `last` - 1. */
 typedef struct {
     zmq_msg_t *messages; /* owned */
     int first, last, capacity;
 } gw_frames_t;
 
-/* The states of a REP. READING has a request's envelope, REPLYING has sent the envelope back. */
+/* States of a REP. READING: envelope received; OWES: request received; REPLYING: envelope sent. */
 typedef enum { GW_REP_IDLE, GW_REP_READING, GW_REP_OWES, GW_REP_REPLYING } gw_rep_turn_t;
 
 typedef struct {
-    gw_frames_t ahead;    /* frames received before a disconnect, not yet read */
+    gw_frames_t ahead;    /* frames received before a disconnect, not yet read by the user */
     gw_frames_t envelope; /* REP: envelope of the request being answered */
     gw_rep_turn_t turn;
-    bool indirect; /* frames and events of the socket go through frames.c */
+    bool indirect; /* the socket must call gw_buffered_ functions, not libzmq's */
 } gw_buffered_t;
 
 /* Moves the message to the end of the list; returns an errno. */
@@ -171,14 +171,14 @@ int gw_buffered_receive(gw_buffered_t *buffered, void *zmq, int type, zmq_msg_t 
 int gw_buffered_send(gw_buffered_t *buffered, void *zmq, int type, zmq_msg_t *message, int flags);
 /* Returns the events that the user sees, from libzmq's `events`. */
 int gw_buffered_events(gw_buffered_t *buffered, void *zmq, int type, int events);
-/* Call it before a disconnect of an endpoint. Returns an errno. */
+/* Receives the rest of a begun message; call this before a disconnect. Returns an errno. */
 int gw_buffered_read_ahead(gw_buffered_t *buffered, void *zmq, int type);
 
 /* How a send continues after libzmq has refused a frame, so that messages stay whole (ADR 3). */
 typedef enum {
     GW_NOT_CUT,     /* no frame was sent, or the error is not EAGAIN: the send fails */
     GW_CUT_BEGINS,  /* begin again from the first frame */
-    GW_CUT_DROPS,   /* libzmq drops frames to the message's end: send empty ones, begin again */
+    GW_CUT_DROPS,   /* libzmq drops the message's other frames: send empty ones, then begin again */
     GW_CUT_REQUEST, /* a REQ must be recreated or repaired first */
 } gw_cut_t;
 
@@ -192,36 +192,36 @@ static inline gw_cut_t gw_cut(int type, int error, bool begun) {
 
 typedef struct {
     gw_context_t *context;
-    const void *owner; /* identifies the socket; its libzmq socket may change */
+    const void *owner; /* identifies the user's socket, whose libzmq socket may change */
     void *zmq;
     int type;
 } gw_inproc_end_t;
 
-const char *gw_inproc_name(const char *endpoint); /* the user's name of libzmq's endpoint */
-/* These three functions accept any endpoint. `connect` calls libzmq's function that connects. */
+const char *gw_inproc_name(const char *endpoint); /* the user's name for this libzmq endpoint */
+/* The next three functions accept any transport. `connect` wraps a libzmq call that connects. */
 int gw_endpoint_bind(gw_inproc_end_t end, const char *endpoint);
 int64_t gw_endpoint_connect(
         gw_inproc_end_t end, const char *endpoint, int64_t (*connect)(void *, const char *));
 int gw_endpoint_disconnect(gw_inproc_end_t end, gw_buffered_t *buffered, const char *endpoint);
 int64_t gw_zmq_connect(void *zmq, const char *endpoint);
 void gw_inproc_close(
-        gw_inproc_end_t end, int linger);        /* ms; call it before zmq_close */
-void gw_inproc_terminate(gw_context_t *context); /* call it before zmq_ctx_term */
+        gw_inproc_end_t end, int linger);        /* linger in ms; call this before zmq_close */
+void gw_inproc_terminate(gw_context_t *context); /* call this before zmq_ctx_term */
 static inline bool gw_inproc(const char *endpoint) { return strncmp(endpoint, "inproc:", 7) == 0; }
 
-/* ---- native_context.c: contexts and their reapers ---- */
+/* ---- native_context.c: contexts, and the threads (reapers) that terminate them ---- */
 
-gw_context_t *gw_context_create(void); /* `opens` is 1; NULL with errno set: the call failed */
+gw_context_t *gw_context_create(void); /* sets `opens` to 1; NULL with errno set: the call failed */
 void gw_context_retain(gw_context_t *context);
-void gw_context_release(gw_context_t *context); /* the last reference frees the memory */
-/* The last close of a context starts the reaper. */
+void gw_context_release(gw_context_t *context); /* the last release frees the memory */
+/* Subtracts 1 from `opens`; at 0 the reaper thread starts, and terminates the context. */
 void gw_context_close(gw_context_t *context, const void *vm);
 void gw_context_add(gw_context_t *context, gw_link_t *socket);
 void gw_context_remove(gw_context_t *context, gw_link_t *socket);
 int gw_context_set_max_sockets(gw_context_t *context, int count); /* returns an errno */
 void gw_context_record_linger(gw_context_t *context, int linger);
 /* Waits at exit, for at most `most` ms, for the linger of a context that `vm` has closed; NULL: any
- * VM. `start`: ms at which exit began. Returns false when no context remains, or after a signal
+ * VM. `start`: when exit began, in ms. Returns false when no context remains, or after a signal
  * that ends the process. */
 bool gw_contexts_await(const void *vm, int64_t start, int64_t most);
 void gw_init_native_context(void);

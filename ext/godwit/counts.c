@@ -2,13 +2,13 @@
 #include "message.h"
 
 /* Whether sockets record the time of each message: only after a program has read the counts, since
- * the clock takes longer than the counters. Several Ractors may set this variable concurrently. */
+ * the clock is slower than the counters. Several Ractors may set this variable concurrently. */
 bool gw_counts_stamps;
 
 void gw_counts_stamp(gw_socket_t *socket) { socket->counts.last = time(NULL); }
 
-/* _counters => messages and bytes sent, messages and bytes received, seconds since 1970 of the last
- * message, or nil. A closed socket has them too. Needs the GVL. */
+/* _counters => messages and bytes sent, messages and bytes received, time of the last message in
+ * seconds since 1970 or nil. A closed socket has its counters too. Needs the GVL. */
 static VALUE counts_read(VALUE self) {
     const gw_socket_t *socket = rb_check_typeddata(self, &gw_socket_type);
     if (socket->state != GW_NEW && gw_socket_forked(socket)) gw_raise_forked("stats", self);

@@ -1,8 +1,8 @@
 /* Finds the descriptor of a new libzmq socket, and the form of its messages. Needs the GVL. */
 #include "socket.h"
 
-/* A thread-safe type has no ZMQ_FD. A zmq_poller with this socket alone has an eventfd. libzmq
- * writes the eventfd when the socket's mailbox was empty and a command comes. Returns an errno. */
+/* A thread-safe type has no ZMQ_FD, so this function makes a zmq_poller, which has an eventfd.
+ * libzmq writes the eventfd when a command arrives in an empty mailbox. Returns an errno. */
 static int draft_open_poller(gw_socket_t *socket) {
     if (!gw_draft.available) return ENOTSUP;
     socket->poller = gw_draft.poller_new();
@@ -35,7 +35,7 @@ int gw_draft_open(gw_socket_t *socket) {
     return gw_zmq_get(socket->zmq, ZMQ_FD, &socket->fd, &size);
 }
 
-/* Runs before zmq_close: the poller removes its signaler from the socket. */
+/* Runs before zmq_close, since zmq_poller_destroy still uses the socket. */
 void gw_draft_close(gw_socket_t *socket) {
     if (socket->poller) gw_draft.poller_destroy(&socket->poller);
     socket->poller = NULL;

@@ -1,19 +1,19 @@
 /* libzmq's draft functions (law 11), found at run time and never linked, so that one build of the
- * extension runs with any libzmq. zmq_has("draft") and the symbols decide whether Godwit uses
+ * extension runs with any libzmq. Godwit uses them if zmq_has("draft") is true and libzmq exports
  * them. */
 #include "process.h"
 #include <dlfcn.h>
 
 gw_draft_t gw_draft;
 
-/* The platform gem calls the functions of its own libzmq, never those of another in the process. */
+/* The platform gem calls the functions of its own libzmq, not those of another libzmq loaded. */
 #ifdef GODWIT_STATIC_LIBZMQ
 #define DRAFT_SYMBOLS_FIND(name) ((void *)(uintptr_t)name)
 static void *draft_symbols_library(void) { return (void *)(uintptr_t)zmq_version; }
 #else
 #define DRAFT_SYMBOLS_FIND(name) dlsym(library, #name)
-/* Returns the libzmq that this extension is linked with; the process may have others. The library
- * stays loaded. */
+/* Returns the libzmq that this extension is linked with, which stays loaded; the process may have
+ * loaded other ones. */
 static void *draft_symbols_library(void) {
     Dl_info info;
     if (!dladdr((void *)(uintptr_t)zmq_version, &info) || !info.dli_fname) return NULL;

@@ -16,7 +16,7 @@ static VALUE error_endpoint_of(VALUE self, VALUE endpoint) {
 
 static VALUE error_constant(const char *name) { return rb_const_get(gw_mGodwit, rb_intern(name)); }
 
-/* `what` is an errno, or a class for which libzmq has no errno. */
+/* `what` is an errno, or the class of an error for which libzmq has no errno. */
 NORETURN(static void error_raise_with(
         VALUE what, const char *operation, VALUE self, VALUE endpoint)) {
     VALUE name = ID2SYM(rb_intern(operation));

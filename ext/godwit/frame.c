@@ -1,6 +1,6 @@
 /* Godwit::Frame: one zmq_msg_t, read in place. A frame never changes; a send or a close ends it.
- * Several Ractors may read a frozen frame without a lock, so a send shares the bytes of a frozen
- * frame, and only the garbage collector ends it. The GVL guards the other frames. */
+ * Several Ractors may read a frozen frame without a lock: a send shares its bytes, and only the
+ * garbage collector ends it. The GVL guards a frame that is not frozen. */
 #include "frame.h"
 #include <ruby/memory_view.h>
 
@@ -101,7 +101,7 @@ void gw_frame_check(VALUE self, const char *operation) {
 }
 
 /* Makes a message with the same bytes; returns an errno. zmq_msg_copy counts shares in its source,
- * so one thread at a time calls it. */
+ * so one thread at a time calls zmq_msg_copy. */
 int gw_frame_share(VALUE self, zmq_msg_t *message) {
     gw_frame_t *frame = frame_get(self);
     zmq_msg_init(message);

@@ -69,7 +69,7 @@ static int frames_next(gw_buffered_t *buffered, void *zmq, zmq_msg_t *message) {
     return 0;
 }
 
-/* Stores the frames up to the end of the message; returns an errno. */
+/* Receives and stores the frames up to the end of the message; returns an errno. */
 static int frames_read_to_end(gw_buffered_t *buffered, void *zmq) {
     bool more = true;
     int error = 0;
@@ -85,7 +85,7 @@ static int frames_read_to_end(gw_buffered_t *buffered, void *zmq) {
 }
 
 /* Receives the rest of a message before a disconnect; returns an errno. A read of ZMQ_EVENTS makes
- * these types receive a first frame; libzmq aborts if the connection ends before the other ones. */
+ * these types receive a first frame; a disconnect before the other frames makes libzmq abort. */
 int gw_buffered_read_ahead(gw_buffered_t *buffered, void *zmq, int type) {
     if (type != ZMQ_ROUTER && type != ZMQ_REP && type != ZMQ_SUB && type != ZMQ_XSUB) return 0;
     int error = 0;

@@ -1,6 +1,6 @@
 /* Connections over inproc to names that are not bound yet: libzmq may abort when such a name is
  * bound. So each connection gets its own endpoint, which Godwit binds briefly to complete or to end
- * the connection. Functions gw_… acquire the context's lock; the others need it locked. */
+ * the connection. Functions gw_… lock the context; the callers of the others have locked it. */
 #include "core.h"
 #include <fcntl.h>
 #include <stdio.h>
@@ -25,7 +25,7 @@ const char *gw_inproc_name(const char *endpoint) {
     return strstr(endpoint + sizeof ALIAS - 1, INPROC);
 }
 
-/* The context's own socket, which ends connections: a DEALER accepts peers of every type. */
+/* Returns the context's socket that accepts connections to end them. A DEALER accepts any peer. */
 static void *inproc_closer(gw_context_t *context) {
     if (!context->closer) context->closer = gw_zmq_open(context, ZMQ_DEALER, 0);
     return context->closer;
@@ -38,8 +38,8 @@ static int inproc_touch(void *zmq, const char *endpoint) {
     return rc;
 }
 
-/* Returns 0 if the user's name is free, else -1 with errno EADDRINUSE or another. libzmq aborts if
- * a client connects while the ZAP name is bound by a DEALER; it accepts a ROUTER. */
+/* Returns 0 if the user's name is free, else -1 with errno EADDRINUSE or another. A ROUTER tests
+ * the ZAP name: libzmq aborts if a client connects while a DEALER has bound that name. */
 static int inproc_touch_name(gw_context_t *context, const char *name) {
     if (strcmp(name, ZAP) != 0) return inproc_touch(context->closer, name);
     void *router = gw_zmq_open(context, ZMQ_ROUTER, 0);
@@ -50,7 +50,7 @@ static int inproc_touch_name(gw_context_t *context, const char *name) {
     return rc;
 }
 
-/* Drops messages to the closer, and makes the closer confirm that connections have ended. */
+/* Drops the messages that the closer got; the receive also completes the end of its connections. */
 static void inproc_drain(void *zmq) {
     zmq_msg_t message;
     zmq_msg_init(&message);
@@ -58,8 +58,8 @@ static void inproc_drain(void *zmq) {
     zmq_msg_close(&message);
 }
 
-/* Ends a connection whose name is not bound. `zmq` is the libzmq socket that connected; NULL: it is
- * closed. */
+/* Ends a connection whose name is not bound. `zmq` is the libzmq socket that connected; NULL: that
+ * socket is closed. */
 static void inproc_end_early(gw_context_t *context, early_t *early, void *zmq) {
     if (!inproc_closer(context) || inproc_touch(context->closer, early->alias) != 0) return;
     if (zmq) zmq_disconnect(zmq, early->alias);
@@ -121,8 +121,8 @@ static int inproc_bind(gw_inproc_end_t end, const char *endpoint) {
     gw_context_t *context = end.context;
     gw_spin_lock(&context->lock);
     inproc_sweep(context);
-    /* Another socket may unbind the name at any time, so inproc_touch_name alone decides whether it
-     * is free. The bind of the name comes last, so that ZMQ_LAST_ENDPOINT reports this name. */
+    /* Only inproc_touch_name tells whether the name is free, since another socket may unbind it at
+     * any time. The bind of the name comes last, so that ZMQ_LAST_ENDPOINT reports this name. */
     bool awaited = inproc_awaited(context, endpoint);
     int rc = awaited ? inproc_touch_name(context, endpoint) : 0;
     if (rc == 0 && awaited) inproc_join_all(end, endpoint);
@@ -254,8 +254,8 @@ void gw_inproc_close(gw_inproc_end_t end, int linger) {
     gw_spin_unlock(&context->lock);
 }
 
-/* Ends the early connections. zmq_ctx_term would make a socket for each connection, and abort if no
- * descriptor is free. */
+/* Ends the connections to names that are not bound: zmq_ctx_term would make a socket for each of
+ * them, and abort if no descriptor is free. */
 void gw_inproc_terminate(gw_context_t *context) {
     while (context->early) {
         if (!context->early->joined) inproc_end_early(context, context->early, NULL);

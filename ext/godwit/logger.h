@@ -7,7 +7,7 @@
 
 enum { GW_ID_HEX = 2 * GW_LOG_ID_BYTES };
 #define GW_NO_WRITER UINT32_MAX
-#define GW_LOG_NUMBERS UINT64_C(10000000000000000000) /* numbers in a header are lower */
+#define GW_LOG_NUMBERS UINT64_C(10000000000000000000) /* each number in a header is lower */
 
 typedef struct {
     const char *data; /* borrowed, not ended by NUL */
@@ -45,8 +45,8 @@ typedef struct {
     size_t sizes[GW_LOG_FRAMES];
 } gw_packed_t;
 
-/* The first and last number of missing records in a row. A record that arrives after a later one
- * ends, shortens or splits such a gap (lib/godwit/logger/reading/writer_statistics.rb). */
+/* The first and last number of consecutive records that were not received. A record of the gap that
+ * arrives late ends, shortens or splits it (lib/godwit/logger/reading/writer_statistics.rb). */
 typedef struct {
     uint64_t first, last;
 } gw_gap_t;
@@ -54,7 +54,7 @@ typedef struct {
 typedef struct {
     unsigned char id[GW_LOG_ID_BYTES];
     uint64_t first, last, received, lost, late, bytes, levels[GW_LOG_LEVELS];
-    int64_t lag, longest_lag;   /* ns between the writer's clock and this machine's */
+    int64_t lag, longest_lag;   /* ns from a record's time to its arrival: last, longest */
     int64_t heard;              /* ms, when the last record came */
     uint32_t newer, older;      /* indexes of the writers whose last record is next newer, older */
     uint32_t chain;             /* index of the next writer in the same bucket */

@@ -63,7 +63,7 @@ static bool header_cut_id(gw_bytes_t *text, unsigned char *id) {
     return true;
 }
 
-/* Removes the start that Godwit writes: all that Header::START requires. */
+/* Removes the start of a header that Godwit writes, all that Header::START requires. */
 static bool header_cut_start(gw_bytes_t *header, gw_identity_t *identity) {
     return SKIP(header, start_text) && header_cut_id(header, identity->id) &&
             SKIP(header, "\",\"seq\":") && header_cut_count(header, &identity->seq) &&
@@ -135,8 +135,8 @@ static const char *header_string_end(const char *at, const char *end) {
     return at < end ? at : end - 1;
 }
 
-/* Reads a header of another program, which may write the members in another order, with blanks
- * between them. The other members need not be JSON. */
+/* Reads a header of another program: its members may have another order, and blanks between them.
+ * Members besides writer, seq, tseq and t_ns need not be JSON. */
 static bool header_parse_any(gw_bytes_t header, gw_identity_t *identity) {
     unsigned found = 0;
     header_skip_blanks(&header);

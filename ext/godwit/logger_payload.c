@@ -3,7 +3,7 @@
 #include <ruby/encoding.h>
 #include <math.h>
 
-enum { LONGEST = 2048 /* bytes of a field; Ruby code makes longer fields */ };
+enum { LONGEST = 2048 /* most bytes of a field; longer ones are made in Ruby */ };
 
 typedef struct {
     char bytes[LONGEST];

@@ -1,9 +1,9 @@
-/* Godwit::Backend::Native::LogQueue: the entries between a logger's callers and its sender, counted
- * in records and bytes. The GVL is the only lock: Ruby switches threads only in `take`, which
- * sleeps in a Thread::Queue, and in `append` after it has added the entry. */
+/* Godwit::Backend::Native::LogQueue: the entries between a logger's callers and its sender thread,
+ * counted in records and bytes. The GVL is the only lock: Ruby switches threads only in `take`,
+ * which sleeps in a Thread::Queue, and in `append` after it has added the entry. */
 #include "logger.h"
 
-enum { FIRST = 256 /* slots, a power of two */ };
+enum { FIRST = 256 /* slots of the first array, a power of two */ };
 
 typedef struct {
     VALUE entry;

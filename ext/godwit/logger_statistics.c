@@ -1,6 +1,6 @@
-/* Godwit::Backend::Native::Statistics: numbers for each writer and the last records of a
- * broadcaster's proxy. The proxy's loop writes them without the GVL, under one mutex. No thread
- * waits for the GVL while it holds the mutex, and no forked child uses it. */
+/* Godwit::Backend::Native::Statistics: numbers for each writer, and the last messages that a
+ * broadcaster's proxy has passed. The proxy's loop writes them without the GVL, under one mutex. No
+ * thread waits for the GVL while it holds the mutex, and no forked child locks the mutex. */
 #include "logger.h"
 #include <pthread.h>
 #include <stdlib.h>
@@ -80,7 +80,7 @@ static void statistics_store(
     if (!statistics->most || bytes > statistics->arena_size / 4 || size > statistics->arena_size)
         return;
     if (statistics->end + size > statistics->arena_size) {
-        /* The messages from `end` to the end of the arena are its oldest ones. */
+        /* The messages from `end` to the end of the arena are the oldest ones. */
         while (statistics->stored && statistics_slot(statistics, 0)->offset >= statistics->end)
             statistics_drop_first(statistics);
         statistics->end = 0;

@@ -16,7 +16,7 @@ bool gw_writers_open(gw_writers_t *table, uint32_t most) {
             .oldest = GW_NO_WRITER,
     };
     if (!table->writers || !table->buckets) return false;
-    memset(table->buckets, 0xff, buckets * sizeof(uint32_t)); /* GW_NO_WRITER */
+    memset(table->buckets, 0xff, buckets * sizeof(uint32_t)); /* each bucket is now GW_NO_WRITER */
     return true;
 }
 

@@ -4,8 +4,8 @@
 
 #include "frame.h"
 
-/* Returns the socket if a call may send or receive on it without other work first. NULL: the caller
- * needs the slow path, also because the form of the socket's messages comes after `last`. */
+/* Returns the socket if a call may send or receive on it at once. NULL: the caller must use the
+ * slow path, for instance because the socket's form comes after `last` in gw_form_t. */
 static inline gw_socket_t *gw_fast_socket(VALUE self, gw_form_t last) {
     if (RB_UNLIKELY(!RB_TYPE_P(self, T_DATA) || !RTYPEDDATA_P(self))) return NULL;
     if (RB_UNLIKELY(RTYPEDDATA_TYPE(self) != &gw_socket_type)) return NULL;
@@ -19,8 +19,8 @@ static inline gw_socket_t *gw_fast_socket(VALUE self, gw_form_t last) {
     return socket;
 }
 
-/* Begins every send and receive: lets other fibers run, ends the count of peers, and ends the
- * diagnosis of a slow wait unless that wait has timed out. */
+/* Begins a send or receive of the slow path: lets other fibers run, ends the count of peers, and
+ * ends the diagnosis of an earlier slow wait unless that wait timed out. */
 static inline void gw_begin(gw_call_t *call) {
     gw_yield_fiber(call);
     if (RB_UNLIKELY(call->socket->peers != NULL)) gw_monitor_stop_counting(call->socket);
@@ -33,7 +33,7 @@ static inline void gw_set_deadline(gw_call_t *call, VALUE timeout, int64_t other
 
 /* ---- counts.c ---- */
 
-extern bool gw_counts_stamps; /* whether each message is stamped with the time */
+extern bool gw_counts_stamps; /* whether sockets record the time of each message */
 void gw_counts_stamp(gw_socket_t *socket);
 
 /* These two functions count one whole message. */

@@ -1,5 +1,4 @@
-/* Godwit::Monitor: the Ruby object over a queue of monitor_events.c. Every function needs the GVL.
- */
+/* Godwit::Monitor: the Ruby object over an event queue of monitor_events.c. Needs the GVL. */
 #include "proxy.h"
 #include <stdlib.h>
 

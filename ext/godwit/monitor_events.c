@@ -1,6 +1,6 @@
-/* A socket's events, and the queues of its Monitors. libzmq's I/O threads block when the monitor's
- * PAIR is full, so the PAIR has no receive limit, and waits and calls of the socket drain the PAIR
- * (ADR 11). Every function needs the GVL. */
+/* A socket's monitor events, and the queues of its Monitors. libzmq's I/O threads block when the
+ * monitor's PAIR is full, so the PAIR has no receive limit, and waits and calls of the socket drain
+ * the PAIR (ADR 11). Every function needs the GVL. */
 #include "wait.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -108,7 +108,7 @@ done:
     return error;
 }
 
-/* Returns whether there was an event. `error`: EAGAIN once the PAIR is empty. */
+/* Returns whether the PAIR had an event. Sets `error`, to EAGAIN once the PAIR is empty. */
 static bool monitor_events_drain_pair(gw_socket_t *socket, void *pair, int *error) {
     bool any = false;
     while ((*error = monitor_events_receive_event(socket, pair)) == 0) any = true;
@@ -133,7 +133,7 @@ void gw_monitor_drain_when_due(gw_socket_t *socket) {
     gw_monitor_drain(socket, NULL);
 }
 
-/* Returns an errno. */
+/* Makes libzmq report these events to the endpoint `name`. Returns an errno. */
 static int monitor_events_report_to(gw_socket_t *socket, const char *name, uint64_t events) {
     int rc = gw_monitor_versioned()
             ? gw_draft.socket_monitor_versioned(socket->zmq, name, events, 2, ZMQ_PAIR)
@@ -219,7 +219,7 @@ static void monitor_events_end_unused(gw_socket_t *socket) {
     monitor_events_discard(socket);
 }
 
-/* Starts the count before the first bind or connect: the count would miss an earlier connection. */
+/* Runs before the first bind or connect: the count would miss connections of an earlier one. */
 int gw_monitor_count_peers(gw_socket_t *socket, const char *endpoint) {
     if (gw_inproc(endpoint)) return 0; /* libzmq's monitor reports no peers over inproc */
     if (!socket->counting || socket->peers || socket->publisher) return 0;
@@ -267,8 +267,8 @@ void gw_monitor_free(gw_socket_t *socket) {
     monitor_events_discard(socket);
 }
 
-/* The new libzmq socket has no endpoint yet, so no event is lost. If no descriptor is free for its
- * PAIR, the monitor ends. */
+/* Runs in a reopen: the new libzmq socket has no endpoint yet, so no event is lost. If no
+ * descriptor is free for the monitor's new PAIR, the monitor ends. */
 void gw_monitor_move(gw_socket_t *socket, void *before) {
     struct gw_monitor *monitor = socket->monitor;
     if (!monitor) return;
@@ -288,7 +288,7 @@ void gw_monitor_move(gw_socket_t *socket, void *before) {
     gw_monitor_free(socket);
 }
 
-/* Godwit reports BIND_FAILED, since libzmq's own report overwrites errno. */
+/* Godwit reports BIND_FAILED itself, since libzmq's report would overwrite errno. */
 void gw_monitor_bind_failed(gw_socket_t *socket, const char *endpoint, int error) {
     if (!socket->monitor || error == ETERM || gw_inproc(endpoint))
         return;                     /* libzmq reports no failure in these cases */

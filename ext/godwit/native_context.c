@@ -1,4 +1,4 @@
-/* The process's libzmq contexts, and the reapers that terminate them. The caller needs no lock. */
+/* The process's libzmq contexts, and the threads (reapers) that end them. Needs no lock. */
 #include "core.h"
 #include <poll.h>
 #include <pthread.h>
@@ -68,8 +68,7 @@ static void native_context_forget(gw_context_t *context) {
     gw_event_signal(context->done_fd);
 }
 
-/* Terminates the context on the reaper, a thread of its own: linger or a name server can delay
- * zmq_ctx_term. */
+/* Runs on a thread of its own, the reaper: linger or a name server can delay zmq_ctx_term. */
 static void *native_context_terminate(void *argument) {
     gw_context_t *context = argument;
     gw_inproc_terminate(context);
@@ -141,7 +140,7 @@ bool gw_contexts_await(const void *vm, int64_t start, int64_t most) {
     int64_t ms = INT64_MAX;
     gw_spin_lock(&contexts_lock);
     for (context = contexts; context; context = context->next) {
-        if (atomic_load(&context->opens) != 0) continue; /* open: no thread is ending the context */
+        if (atomic_load(&context->opens) != 0) continue; /* open: no thread terminates it */
         if (vm && atomic_load(&context->closed_by) != vm) continue;
         int longest = atomic_load(&context->longest_linger);
         if (longest == GW_FOREVER) longest = atomic_load(&context->exit_linger);

@@ -12,7 +12,7 @@ typedef union {
 
 static VALUE wire; /* Godwit::Options::Wire::TABLE */
 
-/* Sets `max` to the bytes of the longest value; 0: unknown. */
+/* Returns the kind of the option's value. Sets `max` to its most bytes; 0: unknown. */
 static kind_t options_kind(VALUE id, size_t *max) {
     VALUE row = rb_hash_lookup(wire, id);
     if (NIL_P(row)) rb_raise(rb_eArgError, "no socket option has the number %" PRIsVALUE, id);
@@ -73,8 +73,8 @@ static VALUE options_set(VALUE self, VALUE option, VALUE value) {
         data = NIL_P(value) ? NULL : RSTRING_PTR(StringValue(value));
         size = NIL_P(value) ? 0 : (size_t)RSTRING_LEN(value);
     }
-    /* Once the socket has pipes, libzmq would apply the mark to pipes that its I/O thread may be
-     * ending. libzmq itself refuses a negative mark. */
+    /* Once the socket has pipes, libzmq would apply a new high-water mark to pipes that its I/O
+     * thread may be ending. libzmq itself refuses a negative mark. */
     bool mark = id == ZMQ_SNDHWM || id == ZMQ_RCVHWM;
     if (mark && socket->attached && number.i >= 0) gw_raise_named("StateError", "set", self);
     int error = gw_socket_set(socket, id, data, size);

@@ -7,7 +7,7 @@
 typedef struct {
     int fd;
     bool gone;                /* libzmq reported the end before the opening */
-    long successes, failures; /* counters of gw_peers at the opening; -1: unknown */
+    long successes, failures; /* gw_peers' counters when this connection opened; -1: unknown */
 } connection_t;
 
 struct gw_peers {
@@ -15,9 +15,9 @@ struct gw_peers {
     long count, capacity; /* entries of `known`: used, allocated */
     long open;            /* connections that are open */
     long established;
-    long successes, failures; /* handshakes of all connections until now */
+    long successes, failures; /* handshakes that succeeded and failed until now */
     long failing;             /* failed connections whose disconnection was not reported yet */
-    long doubtful;            /* disconnections counted as failed ones, though perhaps of peers */
+    long doubtful;            /* disconnections counted as failed connections, perhaps wrongly */
     bool unordered;
 };
 
@@ -66,7 +66,7 @@ static void peers_opened(struct gw_peers *peers, int fd) {
                         .fd = fd, .successes = peers->successes, .failures = peers->failures});
 }
 
-/* libzmq reports which connection ended, but not which handshake succeeded or failed. So a
+/* libzmq reports which connection ended, but not whose handshake succeeded or failed. So a
  * connection that may have failed counts as a failed one while `failing` is above 0. A connection
  * whose handshake ended without an event counts as a disconnected peer. */
 static void peers_closed(struct gw_peers *peers, int fd) {

@@ -1,6 +1,6 @@
-/* Strings that libzmq sends in place (law 6, ADR 10), and Godwit::Tracker. A pin marks one String,
- * which then is neither freed nor moved. Pins, watches and trackers are atomic and need no lock:
- * any Ractor adds a pin, libzmq's threads mark it as done, and a sweep unlinks done pins. */
+/* Strings that libzmq sends in place (law 6, ADR 10), and Godwit::Tracker. A pin keeps the garbage
+ * collector from freeing or moving one String. Pins and trackers are atomic and need no lock: any
+ * Ractor adds a pin, libzmq's threads set it done, and a sweep unlinks done pins. */
 #include "frame.h"
 #include <stdlib.h>
 #include <sys/eventfd.h>
@@ -20,9 +20,9 @@ typedef struct watch {
 } watch_t;
 
 struct gw_pin {
-    struct gw_pin *next;        /* borrowed: the next of `pins` */
+    struct gw_pin *next;        /* borrowed: the next pin in the list `pins` */
     VALUE string;               /* marked and never moved until the pin is done */
-    _Atomic(watch_t *) watches; /* owned; &done once libzmq has freed the message */
+    _Atomic(watch_t *) watches; /* owned: its trackers; &done once libzmq freed the message */
     atomic_int refs;            /* references of the list, of libzmq and of frames */
 };
 
@@ -88,8 +88,7 @@ static void pin_push(gw_pin_t *first, gw_pin_t *last) {
         continue;
 }
 
-/* No collection can begin during a sweep, which neither allocates with Ruby nor gives up the GVL.
- */
+/* No garbage collection begins here: a sweep allocates no object and does not give up the GVL. */
 static void pin_sweep(void) {
     gw_pin_t *last;
     if (atomic_flag_test_and_set_explicit(&sweeping, memory_order_acquire)) return;
@@ -168,7 +167,7 @@ static size_t pin_registry_size(const void *unused) {
 
 static const rb_data_type_t registry_type = {
         .wrap_struct_name = "Godwit pins",
-        /* No free: the registry lives as long as the process. No compact: the mark pins Strings. */
+        /* The registry lives as long as the process, and rb_gc_mark pins: no free, no compact. */
         .function = {.dmark = pin_registry_mark, .dsize = pin_registry_size},
 };
 

@@ -121,7 +121,7 @@ static gw_watch_t *poller_find(gw_poller_t *poller, VALUE object) {
 
 static VALUE poller_fileno_of(VALUE io) { return INT2NUM(rb_io_descriptor(io)); }
 
-/* Returns -1 for a closed IO. */
+/* Returns the IO's descriptor; -1: the IO is closed. */
 static int poller_descriptor(VALUE io) {
     int state = 0;
     VALUE fd = rb_protect(poller_fileno_of, io, &state);
@@ -259,7 +259,7 @@ static int poller_poll_socket(VALUE self, gw_watch_t *watch) {
     /* Only the proxy may poll the socket. The release from the proxy makes the watch due again. */
     if (socket && socket->state == GW_IN_PROXY) return 0;
     if (!socket || socket->state != GW_OPEN) poller_raise_closed(watch->object, "wait");
-    /* A reopen of the socket may have failed to attach the watch. */
+    /* A reopen of the socket may have failed to add the new descriptor to the epoll. */
     int error = watch->fd < 0 ? gw_watch_attach(watch, socket->fd) : 0;
     if (error) gw_raise(error, "wait", self, Qnil);
     int events = gw_socket_events(socket);
@@ -288,7 +288,7 @@ static int poller_poll_io(gw_watch_t *watch) {
     return ready;
 }
 
-/* Returns [object, events, object, events…] of the ready members, which remain due; nil: none. */
+/* Returns the ready members, which stay due, as [object, events, object, events…]; or nil. */
 static VALUE poller_poll_due(VALUE self, gw_poller_t *poller) {
     VALUE ready = Qnil;
     gw_watch_t *next;
@@ -320,7 +320,7 @@ static void poller_check_ios(gw_poller_t *poller) {
 }
 
 /* Waits in slices: the close of an IO wakes no waiting thread, so the thread checks the IOs every
- * GW_IO_POLL_INTERVAL ms. False: time is up. */
+ * GW_IO_POLL_INTERVAL ms. Returns false when time is up. */
 static bool poller_wait_slice(gw_call_t *call, gw_poller_t *poller) {
     gw_call_t slice = *call;
     gw_deadline_t one = gw_deadline(GW_IO_POLL_INTERVAL);

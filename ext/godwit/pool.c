@@ -1,6 +1,6 @@
-/* Memory for small messages that are sent (ADR 8): malloc on the sender's thread and free on
- * libzmq's cost more than the copy. Messages are cut from slabs; a slab is used again once all its
- * messages are freed. A sender that finds `claimed` set, as in a forked child, uses malloc. */
+/* Memory for small outgoing messages (ADR 8): malloc in the sender's thread and free in libzmq's
+ * cost more than the copy. Messages are cut from slabs; a slab is used again once all its messages
+ * are freed. A sender that finds the lock `claimed` set uses malloc. */
 #include "core.h"
 #include <stdlib.h>
 
@@ -8,9 +8,9 @@ enum {
     INLINE = 33, /* bytes that fit into zmq_msg_t itself */
     LARGEST = 1024,
     SLAB = 16 * 1024,
-    SPARE = 64,       /* most returned slabs; further ones are freed */
-    MAX = 1024,       /* most slabs; a single unsent message occupies a whole slab */
-    FREED = 31 << 20, /* bytes; only blocks below 32 MiB change glibc's threshold */
+    SPARE = 64,       /* most slabs that wait for reuse; further ones are freed */
+    MAX = 1024,       /* most slabs at a time; one unsent message occupies its whole slab */
+    FREED = 31 << 20, /* bytes that gw_raise_trim_threshold frees; 32 MiB would have no effect */
     OPEN = 1 << 30,   /* first value of `refs`, so that messages cannot free the current slab */
 };
 
@@ -86,8 +86,8 @@ static char *pool_cut(size_t size, slab_t **from) {
     return data;
 }
 
-/* glibc returns memory to the system once more is free than twice the largest mapped block that was
- * freed, and the first write to a new page is slow. So this function frees one large block. */
+/* glibc returns free memory above twice the size of the largest mapped block that was freed, but
+ * the first write to a new page is slow. So this function raises that limit: it frees one block. */
 void gw_raise_trim_threshold(void) {
     static atomic_flag raised = ATOMIC_FLAG_INIT;
     if (atomic_flag_test_and_set_explicit(&raised, memory_order_relaxed)) return;

@@ -1,5 +1,5 @@
-/* Layer 1: errors, libzmq's draft functions, and the numbers of the Ractors. Every header includes
- * the header of the layer below; `rake lint:layers` checks the calls. */
+/* Layer 1: errors, libzmq's draft functions, numbers of Ractors. Each header includes the header of
+ * the layer below; `rake lint:layers` checks that no function calls a higher layer. */
 #ifndef GODWIT_PROCESS_H
 #define GODWIT_PROCESS_H
 

@@ -153,7 +153,7 @@ static VALUE proxy_acquire(VALUE self) {
         if (gw_socket_get(socket, ZMQ_LINGER, &socket->proxy_linger, &size))
             socket->proxy_linger = 0;
         socket->state = GW_IN_PROXY;
-        socket->sent_before--; /* gw_sent is then above 0: the loop may send on the socket */
+        socket->sent_before--; /* so gw_sent is not 0, and a close lingers: the loop may send */
         socket->proxy = &proxy->control;
     }
     atomic_fetch_and(&proxy->control.bits, GW_PROXY_PAUSE);
@@ -161,8 +161,8 @@ static VALUE proxy_acquire(VALUE self) {
     return Qtrue;
 }
 
-/* _release: ends the claim, and releases the sockets that were closed while the proxy ran. A second
- * call does nothing. */
+/* _release: ends the proxy's claim of its sockets, and releases those that were closed while the
+ * proxy ran. A second call does nothing. */
 static VALUE proxy_release(VALUE self) {
     gw_proxy_t *proxy = rb_check_typeddata(self, &proxy_type);
     if (!proxy->running || gw_forked(proxy->generation)) return Qnil;

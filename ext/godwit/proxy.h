@@ -10,22 +10,22 @@
 typedef struct gw_observer {
     /* NULL: the observer is not open */
     void (*observe)(struct gw_observer *observer, zmq_msg_t *frames, int count, size_t bytes);
-    /* Returns the number of messages in a batch; 0: the message is no batch. */
+    /* Returns how many messages this one contains; 0: it is no batch of messages. */
     int (*count)(const zmq_msg_t *frames, int count);
-    /* Makes the next message of the batch from the offset on. Returns the number of its frames; 0:
-     * no memory. */
+    /* Makes the batch's message at the offset, and advances the offset. Returns the number of the
+     * message's frames; 0: no memory. */
     int (*next)(const zmq_msg_t *batch, size_t *offset, zmq_msg_t *frames);
     unsigned generation;
 } gw_observer_t;
 
 enum { GW_FRONT, GW_BACK, GW_CAPTURE, GW_SIDES };
 
-/* The loop writes these counters; any thread reads them. */
+/* One side's counters. The proxy's loop writes them; any thread reads them. */
 typedef struct {
     atomic_ullong received, received_bytes, sent, sent_bytes;
 } gw_traffic_t;
 
-/* Counts the bytes of large frames in the back end's queues. These frames may outlive the proxy. */
+/* Limits the bytes of large frames in the back end's queues. These frames may outlive the proxy. */
 typedef struct {
     atomic_size_t used;
     atomic_uint references; /* references of the proxy and of each frame */
@@ -39,7 +39,7 @@ typedef struct {
     bool captured;       /* the message was copied to the capture socket */
     bool observed;       /* the observer has got the message */
     bool counted;        /* the budget counts the message's large frames */
-    int count, capacity; /* frames of the message, and initialised frames */
+    int count, capacity; /* frames of the message; initialised elements of `frames` */
     size_t bytes;
     zmq_msg_t *frames; /* owned */
     zmq_msg_t batch;   /* owned while `remaining`: a message that contains several messages */
@@ -53,7 +53,7 @@ typedef struct gw_proxy {
     VALUE observer;                /* Qnil: none */
     gw_observer_t *observing;      /* borrowed from `observer` */
     gw_traffic_t traffic[GW_SIDES];
-    atomic_ullong dropped; /* replies to a departed peer; messages beyond the budget */
+    atomic_ullong dropped; /* messages to a departed peer, or beyond the budget */
     gw_budget_t *budget;   /* owned, shared with frames; NULL: no budget */
     gw_direction_t directions[2];
     gw_proxy_control_t control;
@@ -68,7 +68,7 @@ void gw_budget_release(gw_budget_t *budget);
 
 /* ---- poller.c, monitor.c, proxy.c, addressed.c ---- */
 
-extern const rb_data_type_t gw_observer_type; /* the parent of an observer's own type */
+extern const rb_data_type_t gw_observer_type; /* parent of the data type of every observer */
 void gw_init_poller(void);
 void gw_init_monitor(void);
 void gw_init_proxy(void);

@@ -86,7 +86,7 @@ static int proxy_loop_receive(gw_proxy_t *proxy, gw_direction_t *direction) {
             return ENOMEM;
         int error = gw_receive_frame(from, &direction->frames[direction->count]);
         if (error) {
-            /* An error in mid-message means that the context terminates. */
+            /* An error in mid-message means that the context was terminated. */
             proxy_loop_drop_frames(direction);
             return error;
         }
@@ -113,8 +113,8 @@ static void proxy_loop_free_large(void *data, void *hint) {
     free(large);
 }
 
-/* Wraps the frame into one that subtracts its bytes from the budget when libzmq frees it. If there
- * is no memory, the budget does not count the frame. */
+/* Adds a large frame to the budget, and wraps it so that libzmq's free of the frame subtracts its
+ * bytes again. If there is no memory, the budget does not count the frame. */
 static void proxy_loop_count_frame(gw_budget_t *budget, zmq_msg_t *frame) {
     size_t size = zmq_msg_size(frame);
     large_t *large = size >= LARGE ? malloc(sizeof *large) : NULL;
@@ -149,7 +149,7 @@ static bool proxy_loop_within_budget(gw_budget_t *budget, gw_direction_t *direct
     return true;
 }
 
-/* Sends the message, and drops it unless the result is EAGAIN. Returns an errno. */
+/* Returns 0 once the message was sent or dropped; EAGAIN: try it again; else the loop must end. */
 static int proxy_loop_pass(gw_proxy_t *proxy, gw_direction_t *direction) {
     int error;
     if (proxy->native[GW_CAPTURE] && !direction->captured) {
@@ -183,8 +183,8 @@ static int proxy_loop_pass(gw_proxy_t *proxy, gw_direction_t *direction) {
     return error;
 }
 
-/* Runs the turn of one direction; returns an errno. The turn receives no message that libzmq cannot
- * send, so that high-water marks stop the senders. */
+/* Passes messages in one direction; returns an errno. The turn receives nothing while `to` is not
+ * writable, so that the high-water mark of `to` stops the senders too. */
 static int proxy_loop_turn(
         gw_proxy_t *proxy, gw_direction_t *direction, const int *events, bool *progress) {
     int error;
@@ -229,7 +229,7 @@ static int proxy_loop_poll_events(gw_proxy_t *proxy, int *events, bool *progress
 static bool proxy_loop_any_edge(gw_proxy_t *proxy) {
     bool any = false;
     for (int i = 0; i < GW_SIDES; i++) {
-        /* The loop does not stop at the first edge: each call resets the edge of one socket. */
+        /* Each socket is checked, also after the first edge: the call resets the socket's edge. */
         if (proxy->native[i] && gw_edge_passed(proxy->native[i])) any = true;
     }
     return any;
@@ -248,9 +248,9 @@ static void proxy_loop_sleep(gw_proxy_t *proxy) {
     if (ready > 0 && fds[GW_SIDES].revents) gw_event_clear(proxy->control.wake_fd);
 }
 
-/* Runs the loop. It may sleep if its last call on each socket read the events and found none. A
- * send comes after that call, and may consume the edge of a new event. So with an unsent message
- * the loop sleeps only after a turn in which no edge passed. */
+/* Runs the loop. It may sleep after it has read the events of every socket and found none. But a
+ * send after that read may consume the edge of a new event. So while a message is unsent, the loop
+ * sleeps only after a turn in which no socket had an edge. */
 void *gw_proxy_run(void *argument) {
     gw_proxy_t *proxy = argument;
     for (;;) {

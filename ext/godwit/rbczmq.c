@@ -1,5 +1,5 @@
-/* The fast calls of the layer for rbczmq, whose sockets belong to one thread: a check of the thread
- * in Ruby takes a third of the time of a small message (ADR 18). Every function needs the GVL. */
+/* Fast calls for programs written for the gem rbczmq, whose sockets belong to one thread: in Ruby,
+ * the check of the thread takes a third of the time of a small message (ADR 18). Needs the GVL. */
 #include "proxy.h"
 
 static gw_socket_t *rbczmq_socket(VALUE self, VALUE owner, gw_form_t last) {
@@ -19,7 +19,7 @@ static VALUE rbczmq_send(VALUE self, VALUE owner, VALUE message) {
 }
 
 /* _recv_on_owner_thread(owner, rest) => the first frame as a String, with the other frames in
- * `rest`; false: the receive would block; nil: not the owner, `rest` is not empty, or slow path */
+ * `rest`; false: the receive would block; nil: as in _send_on_owner_thread, or `rest` has frames */
 static VALUE rbczmq_recv(VALUE self, VALUE owner, VALUE rest) {
     gw_call_t call = {.self = self, .operation = "recv"};
     call.socket = rbczmq_socket(self, owner, GW_FORM_NAMED);

@@ -2,7 +2,7 @@
  * 3). */
 #include "message.h"
 
-enum { LARGE = 16 * 1024 }; /* bytes of a String whose memory malloc may return to the system */
+enum { LARGE = 16 * 1024 }; /* bytes: malloc may return a longer String's memory to the system */
 
 static VALUE recv_to_string(gw_socket_t *socket, zmq_msg_t *message) {
     size_t size = zmq_msg_size(message);
@@ -182,7 +182,7 @@ static VALUE recv_into(VALUE self, VALUE buffer, VALUE timeout) {
     zmq_msg_init(&message);
     int error;
     for (;;) {
-        /* This call before the receive raises if the buffer is frozen, and unshares its memory. */
+        /* Before the receive: rb_str_modify raises for a frozen buffer, and unshares its memory. */
         rb_str_modify(buffer);
         error = gw_receive_frame(call.socket, &message);
         if (error != EAGAIN) break;

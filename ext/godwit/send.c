@@ -64,7 +64,7 @@ static int send_set_relaxed(gw_socket_t *socket, bool relaxed) {
     return gw_socket_set(socket, ZMQ_REQ_RELAXED, &value, sizeof value);
 }
 
-/* ---- a REQ that was cut in mid-message (ADR 3) ---- */
+/* ---- a REQ whose request was cut in mid-message (ADR 3) ---- */
 
 /* Makes a bound REQ able to begin a request again. (send_recreate recreates a connected REQ.)
  * Returns an errno. */
@@ -150,7 +150,7 @@ static bool send_fits(const gw_socket_t *socket, long frames) {
     switch (socket->form) {
     case GW_FORM_ANY: return true;
     case GW_FORM_SINGLE: return frames == 1;
-    case GW_FORM_NAMED: return frames > 1; /* libzmq drops a routing id alone */
+    case GW_FORM_NAMED: return frames > 1; /* libzmq drops a message that is only a routing id */
     case GW_FORM_DATAGRAM: return frames == 2;
     default: return false; /* the other forms need an address: see addressed.c */
     }
@@ -229,14 +229,14 @@ static bool send_drain_and_retry(gw_call_t *call, VALUE message) {
     return send_try(call, message);
 }
 
-/* At its high-water mark a PUB drops messages; a PUB with xpub_no_drop waits here. */
+/* A PUB at its high-water mark drops messages, and does not wait, unless xpub_no_drop is set. */
 static bool send_waiting(gw_call_t *call, VALUE message) {
     VALUE snapshot = Qnil;
     while (!send_try(call, message) && !send_drain_and_retry(call, message)) {
         if (call->deadline == 0) return false;
         if (NIL_P(snapshot)) message = snapshot = send_snapshot(message);
         if (!gw_wait(call, ZMQ_POLLOUT)) return false;
-        send_check(call, message); /* another thread may have used a frame of the message */
+        send_check(call, message); /* another thread may have sent or closed a Frame */
     }
     RB_GC_GUARD(snapshot);
     return true;

@@ -1,12 +1,12 @@
-/* Reads rows for Godwit::Shell::Rows; also two functions for child processes that Ruby lacks. Every
- * function needs the GVL. No function waits: lib/godwit/shell waits with a Poller. */
+/* Splits a command's output for Godwit::Shell::Rows; also two functions for child processes that
+ * Ruby lacks. All functions need the GVL. None waits: lib/godwit/shell waits with a Poller. */
 #include "proxy.h"
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
 enum { PIPE_BYTES = 65536 }; /* most bytes of one read: the capacity of a pipe */
 
-/* The indexes in the progress, see Godwit::Shell::Rows. */
+/* Indexes in the Array `progress`, the same as in Godwit::Shell::Rows. */
 enum { ROWS_START, ROWS_COUNT, ROWS_CLOSED, ROWS_REUSED };
 
 /* append_bytes(io, buffer, from) => bytes read; 0 at the end; nil: no byte is readable now. Drops
@@ -93,7 +93,7 @@ static VALUE rows_split(int argc, VALUE *argv, VALUE self) {
         .most = NUM2SIZET(limit), .until = NUM2LL(deadline), .encoding = rb_to_encoding(encoding),
         .start = NUM2SIZET(RARRAY_AREF(progress, ROWS_START))};
     split.from = NUM2SIZET(scanned) > split.start ? NUM2SIZET(scanned) : split.start;
-    /* A trap handler may have raised before Rows#fill reset the offsets: they are too large. */
+    /* If a trap handler raised before Rows#fill reset the offsets, they are too large. */
     if (split.from > (size_t)RSTRING_LEN(buffer)) return Qfalse;
     return rb_ensure(rows_yield_all, (VALUE)&split, rows_store_start, (VALUE)&split);
 }

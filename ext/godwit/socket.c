@@ -15,8 +15,8 @@ static void socket_compact(void *pointer) {
     gw_wait_queue_compact(&socket->monitor_waiters);
 }
 
-/* Frees a socket. The collector may call zmq_close, which only hands the socket to libzmq's own
- * reaper. */
+/* Frees a collected socket. zmq_close does not wait: it hands the libzmq socket to libzmq's own
+ * reaper thread. */
 static void socket_free(void *pointer) {
     gw_socket_t *socket = pointer;
     gw_wait_queue_free(&socket->queue);
@@ -104,7 +104,7 @@ void gw_yield_fiber(gw_call_t *call) {
         call->socket = gw_socket_open(call->self, call->operation);
 }
 
-/* Makes the libzmq socket of `type` in socket->context; returns an errno. */
+/* Makes socket->zmq, of socket->type and in socket->context; returns an errno. */
 static int socket_make(gw_socket_t *socket) {
     /* A SUB needs no linger: it sends only subscriptions. */
     gw_context_t *context = socket->context;
@@ -142,7 +142,7 @@ static VALUE socket_open(VALUE self, VALUE context, VALUE type, VALUE conflate) 
     if (atomic_fetch_add(&native->open_sockets, 1) < atomic_load(&native->max_sockets)) {
         error = socket_make(socket);
         if (error == EMFILE || error == ENFILE) {
-            rb_gc(); /* uncollected objects may have descriptors */
+            rb_gc(); /* unreachable objects may still own descriptors */
             error = socket_make(socket);
         }
     }
@@ -182,8 +182,8 @@ static VALUE socket_forked_p(VALUE self) {
     return RBOOL(socket->state != GW_NEW && gw_socket_forked(socket));
 }
 
-/* Replaces the libzmq socket with a new one, without linger; the caller sets options and endpoints.
- * The waiters try again on the new socket. */
+/* Replaces the libzmq socket with a new one, and closes the old one without linger. The caller sets
+ * options and endpoints again. The waiters retry on the new socket. */
 static VALUE socket_reopen(VALUE self) {
     gw_socket_t *socket = gw_socket_open(self, "reopen");
     gw_unsent_forget(socket);
@@ -202,11 +202,11 @@ static VALUE socket_reopen(VALUE self) {
     gw_inproc_close(gw_inproc_end(socket, before), none);
     gw_zmq_set(before, ZMQ_LINGER, &none, sizeof none);
     zmq_close(before);
-    gw_wait_queue_close_spares(&socket->queue); /* the spares' epolls contain the old ZMQ_FD */
+    gw_wait_queue_close_spares(&socket->queue); /* epolls of spare waiters contain the old ZMQ_FD */
     return self;
 }
 
-/* _wait(events, timeout in ms) => the events among them that are true, or nil when time is up */
+/* _wait(events, timeout in ms) => those of the events that are true now; nil: time is up */
 static VALUE socket_wait(VALUE self, VALUE events, VALUE timeout) {
     gw_call_t call = gw_call(self, "wait", gw_milliseconds(timeout, GW_FOREVER));
     int wanted = NUM2INT(events);

@@ -4,12 +4,12 @@
 
 #include "wait.h"
 
-/* ---- transfer.c: every libzmq call that can consume an edge (law 2) ----
+/* ---- transfer.c: every libzmq call that can consume an edge of ZMQ_FD (law 2) ----
  * These functions need the GVL and wake the waiters that the call may concern. The proxy's loop
  * calls them without the GVL; then they wake no waiter, since no thread waits on its sockets. */
 
-int gw_settle(gw_socket_t *socket, int error); /* call it after a libzmq call; returns the error */
-void gw_settle_message(gw_socket_t *socket);   /* call it after a whole message */
+int gw_settle(gw_socket_t *socket, int error); /* call this after a libzmq call; returns `error` */
+void gw_settle_message(gw_socket_t *socket);   /* call this after a whole message */
 
 /* Receives one frame. Returns an errno. */
 static inline int gw_receive_frame(gw_socket_t *socket, zmq_msg_t *message) {
@@ -39,10 +39,10 @@ int gw_socket_get(gw_socket_t *socket, int option, void *value, size_t *size);
 int gw_socket_set(gw_socket_t *socket, int option, const void *value, size_t size);
 /* Sends `count` empty frames to end a message that libzmq drops. */
 void gw_send_rest(gw_socket_t *socket, long count);
-/* Runs the body, which sends or receives and does not wait. Wakes the waiters once, at its end. */
+/* Runs the body, which sends or receives without a wait, and then wakes the waiters once. */
 VALUE gw_batch(gw_socket_t *socket, VALUE (*body)(VALUE), VALUE argument);
 
-/* ---- draft_open.c: descriptor and message form ---- */
+/* ---- draft_open.c: the descriptor and the message form of a new socket ---- */
 
 int gw_draft_open(gw_socket_t *socket); /* returns an errno */
 void gw_draft_close(gw_socket_t *socket);
@@ -50,19 +50,19 @@ void gw_draft_close(gw_socket_t *socket);
 /* ---- unsent.c: the line about unsent messages at exit ---- */
 
 void gw_unsent_attached(gw_socket_t *socket, const char *endpoint);
-void gw_unsent_closed(gw_socket_t *socket); /* call it before zmq_close */
-void gw_unsent_forget(gw_socket_t *socket); /* frees the socket's endpoints */
+void gw_unsent_closed(gw_socket_t *socket); /* call this before zmq_close */
+void gw_unsent_forget(gw_socket_t *socket); /* frees the stored names of endpoints */
 void gw_init_unsent(VALUE native);
 
 /* ---- closing.c ---- */
 
-/* Describes the socket for inproc.c; `zmq` is its libzmq socket, or the one before a reopen. */
+/* Describes the socket for inproc.c. `zmq` is its libzmq socket or, in a reopen, the former one. */
 static inline gw_inproc_end_t gw_inproc_end(const gw_socket_t *socket, void *zmq) {
     return (gw_inproc_end_t){socket->context, socket, zmq, socket->type};
 }
 void gw_socket_close(gw_socket_t *socket);        /* wakes the socket's waiters */
 void gw_socket_release_idle(gw_socket_t *socket); /* releases a closing socket with no waiter */
-void gw_socket_release(gw_socket_t *socket);      /* needs a socket without waiters */
+void gw_socket_release(gw_socket_t *socket);      /* the socket must have no waiters */
 
 /* ---- context.c ---- */
 
@@ -74,7 +74,7 @@ void gw_init_context(void);
 extern const rb_data_type_t gw_socket_type;
 extern VALUE gw_cSocket; /* Godwit::Socket */
 
-/* Raises unless the socket is usable. */
+/* Raises unless the socket is open, belongs to this process and is in no proxy. */
 gw_socket_t *gw_socket_open(VALUE self, const char *operation);
 gw_call_t gw_call(VALUE self, const char *operation, int64_t milliseconds);
 void gw_stop_diagnosis(gw_call_t *call); /* call it after a successful wait; runs Ruby code */
@@ -83,7 +83,7 @@ void gw_init_socket(void);
 
 /* ---- endpoints.c, options.c ---- */
 
-/* Calls the function with the endpoint, a String; raises for -1. */
+/* Calls the function with the endpoint, a String; raises if the function returns -1. */
 int64_t gw_socket_endpoint(VALUE self, VALUE endpoint, const char *operation,
         int64_t (*function)(gw_socket_t *, const char *));
 void gw_init_endpoints(void);

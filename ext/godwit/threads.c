@@ -1,6 +1,6 @@
-/* The scheduling of a context's threads. libzmq aborts the process when the system refuses a value,
- * so a thread of Godwit's tries the values first, in the order of libzmq's thread.cpp. Needs no
- * lock. */
+/* The scheduling of a context's threads. libzmq aborts the process when the system refuses a
+ * policy, a priority or a CPU, so a thread of Godwit's tries the values first, in the order of
+ * libzmq's thread.cpp. Needs no lock. */
 #include "core.h"
 #include <pthread.h>
 
@@ -37,7 +37,7 @@ static int threads_raise_priority(const gw_threads_t *threads) {
     if (threads->policy == SCHED_FIFO || threads->policy == SCHED_RR || threads->priority <= 0)
         return 0;
     errno = 0;
-    return nice(-20) == -1 && errno ? errno : 0; /* on Linux nice changes this thread alone */
+    return nice(-20) == -1 && errno ? errno : 0; /* on Linux nice changes only this thread */
 }
 
 static void *threads_try(void *argument) {

@@ -2,8 +2,8 @@
  * wakes the waiters that it may concern; see socket.h for the lock. */
 #include "socket.h"
 
-/* Wakes the waiters if the last call consumed an edge. Pollers watch the descriptor themselves. No
- * call consumes a thread-safe type's signals (ADR 14). */
+/* Wakes the waiters if an edge of ZMQ_FD has passed, which the last call may have consumed. Pollers
+ * watch ZMQ_FD themselves. A thread-safe type's signals are consumed by no libzmq call (ADR 14). */
 static void transfer_settle_edge(gw_socket_t *socket) {
     if (!socket->poller && gw_edge_passed(socket)) gw_wait_queue_wake(&socket->queue);
 }

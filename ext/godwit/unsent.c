@@ -1,4 +1,4 @@
-/* Prints a line at the end of a process about unsent messages. libzmq does not count them, but it
+/* At the end of a process, prints a line about unsent messages. libzmq does not count them, but it
  * closes the eventfd of a closed socket that has sent all its messages. The lock guards the list,
  * since several Ractors close sockets. */
 #include "socket.h"
@@ -10,7 +10,7 @@
 enum {
     SHORTEST = 200, /* ms: a program with a shorter linger accepts a loss */
     LATE = 100,     /* ms before the linger's end: a socket that still exists is marked `late` */
-    BEFORE_END = 10 /* ms before the linger's end: the line must come before libzmq's drop */
+    BEFORE_END = 10 /* ms before the linger's end: print the line, before libzmq drops messages */
 };
 
 /* A closed socket that has sent messages. */
@@ -26,7 +26,7 @@ typedef struct lingering {
 
 static atomic_flag list_lock = ATOMIC_FLAG_INIT;
 static lingering_t *list; /* owned */
-static int epoll_fd = -1; /* owned: has the descriptors in `list` that libzmq has not closed */
+static int epoll_fd = -1; /* owned: has the descriptors of `list` that libzmq has not closed */
 static atomic_bool silent;
 
 static void unsent_after_fork(void) {
@@ -86,8 +86,8 @@ void gw_unsent_attached(gw_socket_t *socket, const char *endpoint) {
     sprintf(names + before, "%s%s", before ? ", " : "", endpoint);
 }
 
-/* Returns whether the socket has unsent messages at the end of its linger. `late` counts too: a
- * process that gets no processor time may run this check only after the end. */
+/* Returns whether the socket has unsent messages at the end of its linger. `late` is enough: a
+ * process without processor time may run this check after libzmq has closed the descriptor. */
 static bool unsent_remains(const lingering_t *one, int64_t now) {
     return one->until - BEFORE_END <= now && (one->late || unsent_lingers(one, EPOLL_CTL_MOD));
 }
@@ -117,7 +117,7 @@ static long unsent_sum(lingering_t *first) {
     return sent;
 }
 
-/* Reports the sockets whose linger ends now. Returns ms until the next check; GW_FOREVER: none. */
+/* Reports the sockets whose linger ends now. Returns ms to the next check; GW_FOREVER: no more. */
 static int64_t unsent_report(void) {
     int64_t now = gw_milliseconds_exact(), next = GW_FOREVER, due;
     for (lingering_t **link = &list; *link;) {
@@ -142,8 +142,8 @@ static VALUE unsent_set_warning(VALUE module, VALUE wanted) {
     return wanted;
 }
 
-/* Runs after the end of Ruby's objects and of the other threads, and does not have the GVL. The
- * free functions have closed the open sockets. */
+/* Ruby calls this function without the GVL, after it has ended the other threads and freed all
+ * objects. The objects' free functions have closed the open sockets. */
 static void unsent_at_exit(ruby_vm_t *vm) {
     int64_t start = gw_milliseconds_exact();
     while (gw_contexts_await(NULL, start, unsent_report())) continue;

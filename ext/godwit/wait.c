@@ -1,6 +1,6 @@
-/* The one place that waits (laws 1 and 2, ADR 1). A waiter has its own wake-up and enters its wait
- * queue before it gives up the GVL, which guards the queues. transfer.c wakes all waiters after a
- * call that may have consumed an edge. A waiter whose retry fails waits again. */
+/* The one place that waits (law 1, ADR 1). A waiter has an eventfd and enters a wait queue before
+ * its thread gives up the GVL, which guards the queues. No wake-up is lost (law 2): transfer.c
+ * wakes all waiters after a call that may have consumed an edge of ZMQ_FD. */
 #include "wait.h"
 #include <fcntl.h>
 #include <poll.h>
@@ -52,8 +52,8 @@ static void *wait_poll_both(void *argument) {
     return NULL;
 }
 
-/* Checks interrupts before and after the wait, as Ruby's own blocking calls do. Only here an
- * interrupt is raised that Thread.handle_interrupt(… => :on_blocking) has deferred. */
+/* Checks interrupts before and after the wait, as Ruby's own blocking calls do. These checks raise
+ * an interrupt that Thread.handle_interrupt(… => :on_blocking) has deferred. */
 static VALUE wait_without_gvl(VALUE argument) {
     poll_t *poll = (poll_t *)argument;
     unsigned generation = atomic_load(&gw_generation);
@@ -94,8 +94,8 @@ static void wait_guard_free(void *pointer) {
     gw_waiter_free(waiter);
 }
 
-/* The guard of a fiber's waiter: a fiber whose thread has died may be collected while it waits. The
- * guard has no size function, since it lives as long as one wait. */
+/* A guard frees the waiter of a fiber that is collected while it waits, after its thread has died.
+ * The guard has no size function, since it lives as long as one wait. */
 static const rb_data_type_t guard_type = {
         .wrap_struct_name = "Godwit wait",
         .function = {.dmark = wait_guard_mark, .dfree = wait_guard_free},
@@ -110,9 +110,9 @@ typedef struct {
 } io_wait_t;
 
 /* A child that a trap handler forks returns into the main thread's wait, where Ruby would go on
- * polling the parent's descriptors. So the child replaces the epoll with a descriptor that is
- * always readable. */
-static _Thread_local gw_waiter_t *volatile main_waiter; /* waiter of the thread that forks */
+ * polling the parent's descriptors. So the child replaces the waiter's epoll with a descriptor that
+ * is always readable. */
+static _Thread_local gw_waiter_t *volatile main_waiter; /* this thread's waiter in wait_on_io */
 
 static void wait_after_fork(void) {
     if (!main_waiter || main_waiter->epoll_fd < 0) return;
@@ -122,7 +122,7 @@ static void wait_after_fork(void) {
     close(fd);
 }
 
-/* Makes the IO that a fiber waits for. Returns an errno. */
+/* Makes the waiter's IO, an epoll of `fd` and of wake_fd. Returns an errno. */
 static int wait_make_io(gw_waiter_t *waiter, int fd) {
     struct epoll_event event = {.events = EPOLLIN};
     int epoll_fd = epoll_create1(EPOLL_CLOEXEC);
@@ -142,7 +142,7 @@ static int wait_make_io(gw_waiter_t *waiter, int fd) {
 static VALUE wait_for_io(VALUE argument) {
     io_wait_t *wait = (io_wait_t *)argument;
     gw_call_t *call = wait->call;
-    /* The time-out is a day, not nil, since async 2.24 fails on nil with Ruby 3.1 (ADR 7). */
+    /* No deadline means a day: the gem async 2.24 fails on nil with Ruby 3.1 (ADR 7). */
     VALUE timeout = INT2FIX(86400);
     unsigned generation = atomic_load(&gw_generation);
     rb_thread_check_ints();
@@ -172,7 +172,7 @@ static int wait_on_io(gw_call_t *call, gw_waiter_t *waiter, int fd, bool *seen) 
 
 /* A fiber waits through its scheduler. If other threads exist, the main thread waits through Ruby's
  * own wait, which polls for signals: Ruby 3.1 calls no unblock function for a signal that arrives
- * between Ruby's check and our ppoll. */
+ * between Ruby's check for interrupts and our ppoll. */
 static int wait_once(gw_call_t *call, gw_waiter_t *waiter, int fd, bool *seen) {
     bool by_io = !NIL_P(rb_fiber_scheduler_current()) ||
             (!rb_thread_alone() && rb_thread_current() == rb_thread_main());
@@ -184,8 +184,8 @@ static bool wait_passed(gw_deadline_t deadline) {
     return deadline != GW_FOREVER && (deadline == 0 || wait_now() >= deadline);
 }
 
-/* The number of waits of this thread without a fiber scheduler: several while a trap handler waits
- * too. */
+/* How many waits without a fiber scheduler this thread is in: more than one if a trap handler waits
+ * during a wait. */
 static _Thread_local int waits_of_thread;
 
 bool gw_wait_interrupted(void) { return waits_of_thread > 0; }
@@ -196,7 +196,7 @@ static int wait_in_queue(
         gw_wait_queue_t *queue, gw_call_t *call, short events, int fd, bool reuse, bool *again) {
     gw_waiter_t *waiter = gw_waiter_claim(queue, reuse);
     if (!waiter && !queue && (errno == EMFILE || errno == ENFILE)) {
-        rb_gc(); /* a closed context has a descriptor until it is collected */
+        rb_gc(); /* a closed context has an eventfd until it is collected */
         waiter = gw_waiter_claim(queue, reuse);
     }
     if (!waiter) gw_raise(errno, call->operation, call->self, Qnil);
@@ -207,7 +207,7 @@ static int wait_in_queue(
     if (queue && NIL_P(rb_fiber_scheduler_current())) waits_of_thread++;
     int state = wait_once(call, waiter, fd, &seen);
     waits_of_thread = before;
-    if (!reuse) { /* the close comes before the waiter's removal, as other fibers may run */
+    if (!reuse) { /* the waiter stays in the queue during the close, when other fibers may run */
         int error = gw_waiter_close_io(waiter->io);
         if (!state) state = error;
     }
@@ -218,8 +218,8 @@ static int wait_in_queue(
     return state;
 }
 
-/* Returns the time at which the wait has to end for a diagnosis; GW_FOREVER: not before its
- * deadline. */
+/* Returns the time at which the wait must end so that Ruby can diagnose it; GW_FOREVER: no
+ * diagnosis comes before the deadline. */
 static gw_deadline_t wait_next_diagnosis(gw_call_t *call) {
     if (call->deadline == GW_FOREVER && call->diagnoses && !call->socket->diagnosed &&
             !call->diagnose_at)
@@ -245,15 +245,14 @@ static void wait_check_socket(gw_call_t *call) {
     if (socket->state != GW_OPEN) gw_raise_closed(call->operation, call->self);
 }
 
-/* Waits. The caller has just got EAGAIN from libzmq with its mailbox drained: by a failed receive,
- * or by ZMQ_EVENTS after a failed send. No other thread has run since. Returns true for another
- * try. */
+/* Waits; returns true if the caller must try again. The caller has just got EAGAIN, and has emptied
+ * libzmq's mailbox by a receive or by a read of ZMQ_EVENTS. No other thread has run since then. */
 bool gw_wait_on(gw_call_t *call, short events, int fd) {
     gw_socket_t *socket = call->socket;
     bool again, messages = fd == socket->fd;
     if (call->deadline == 0) return false;
-    /* The descriptor of a thread-safe type stays readable after a call has received the message.
-     * The read of the descriptor may consume a newer signal, so the caller tries once more. */
+    /* The descriptor of a thread-safe type stays readable after a call has received a message. The
+     * read of the descriptor may consume a newer signal, so the caller tries once more. */
     if (RB_UNLIKELY(socket->poller != NULL) && messages && gw_clear_signal(socket)) return true;
     gw_wait_queue_t *queue = messages ? &socket->queue : &socket->monitor_waiters;
     if (RB_UNLIKELY(socket->monitor != NULL) && messages) gw_monitor_drain_when_due(socket);
@@ -296,8 +295,8 @@ bool gw_wait_fd(VALUE self, const char *operation, int fd, gw_deadline_t deadlin
 
 /* ---- pollers (ADR 13) ---- */
 
-/* Returns whether Linux refused an epoll over the poller's epoll. Linux allows 500 epolls over one
- * epoll, and 100 if a scheduler's own epoll contains them. */
+/* Returns whether Linux refused to put the poller's epoll into another one. Linux allows 500 epolls
+ * over one epoll, and 100 if a scheduler's own epoll contains them. */
 static bool wait_too_many_epolls(void) {
     VALUE error = rb_errinfo();
     if (!RB_TYPE_P(error, T_OBJECT)) return false; /* the state comes from a kill or a throw */

@@ -1,5 +1,5 @@
-/* Layer 2: wait queues, monitors, the watches of pollers, and the one wait function (laws 1 and
- * 2). */
+/* Layer 2: wait queues, monitors, what a poller waits for, and the one function that waits (law 1);
+ * no wake-up is lost (law 2). */
 #ifndef GODWIT_WAIT_H
 #define GODWIT_WAIT_H
 
@@ -22,25 +22,25 @@ typedef enum {
     GW_FORM_ANY,
     GW_FORM_SINGLE,   /* one frame */
     GW_FORM_NAMED,    /* ROUTER, STREAM: a routing id, and at least one frame */
-    GW_FORM_ROUTED,   /* one frame, and a routing id */
-    GW_FORM_GROUPED,  /* one frame, and a group */
-    GW_FORM_DATAGRAM, /* address and body */
+    GW_FORM_ROUTED,   /* SERVER, PEER: one frame, sent to a routing id */
+    GW_FORM_GROUPED,  /* RADIO: one frame, sent to a group */
+    GW_FORM_DATAGRAM, /* DGRAM: two frames, address and body */
 } gw_form_t;
 
-/* The threads and fibers that wait for one event. Guarded by the GVL. */
+/* The threads and fibers that wait on one object. The GVL guards the queue. */
 typedef struct gw_wait_queue {
     struct gw_waiter *first, *last; /* owned: waiters in order of arrival */
-    struct gw_waiter *spare;        /* owned: waiters with descriptors, for the next waits */
+    struct gw_waiter *spare;        /* owned: unused waiters, whose descriptors later waits reuse */
     void (*emptied)(struct gw_wait_queue *queue); /* called after the last waiter departs */
 } gw_wait_queue_t;
 
-/* The counts of the methods that send and receive; a proxy has counters of its own. */
+/* What a socket's methods have sent and received; a proxy has counters of its own. */
 typedef struct {
     uint64_t sent, sent_bytes, received, received_bytes;
     time_t last; /* time of the last message, see counts.c; 0: unknown */
 } gw_counts_t;
 
-/* Bits of a proxy's control. */
+/* Bits of gw_proxy_control_t. */
 enum { GW_PROXY_STOP = 1, GW_PROXY_PAUSE = 2, GW_PROXY_CLOSED = 4, GW_PROXY_INTERRUPTED = 8 };
 
 /* The means by which other threads control a proxy's loop. */
@@ -49,26 +49,26 @@ typedef struct {
     int wake_fd; /* owned eventfd, which wakes the loop */
 } gw_proxy_control_t;
 
-/* Sets the bits and wakes the loop. A signal handler may call it. */
+/* Sets the bits and wakes the proxy's loop. A signal handler may call this function. */
 static inline void gw_proxy_signal(gw_proxy_control_t *control, int bits) {
     atomic_fetch_or(&control->bits, bits);
     gw_event_signal(control->wake_fd);
 }
 
-/* A socket. The GVL guards it; in state GW_IN_PROXY the proxy's loop alone uses it. */
+/* A socket. The GVL guards it; in state GW_IN_PROXY only the proxy's loop uses it. */
 typedef struct gw_socket {
     gw_link_t link;                  /* entry in context->sockets; must be first, see gw_link_t */
     void *zmq;                       /* owned while state is OPEN, IN_PROXY or CLOSING */
     gw_context_t *context;           /* retained */
     gw_wait_queue_t queue;           /* waiters for messages, room to send, or subscriptions */
     gw_wait_queue_t monitor_waiters; /* waiters for monitor events; messages do not wake them */
-    struct gw_watch *watches;        /* borrowed: the socket's watches in pollers */
-    struct gw_peers *peers;          /* owned: while the socket counts its peers */
-    struct gw_monitor *monitor;      /* owned: while a Monitor or the peer count needs events */
+    struct gw_watch *watches;        /* borrowed: the socket's entries in pollers */
+    struct gw_peers *peers;          /* owned; NULL: the socket does not count its peers */
+    struct gw_monitor *monitor;      /* owned; NULL: no Monitor and no peer count needs events */
     gw_proxy_control_t *proxy; /* borrowed from the proxy that uses the socket, open or closing */
     void *poller;              /* owned: a thread-safe type's zmq_poller; NULL for other types */
     rb_encoding *encoding;     /* borrowed: encoding of received Strings */
-    long subscriptions;        /* PUB: live subscriptions, see gw_drain_subscriptions */
+    long subscriptions;        /* PUB: its peers' subscriptions, see gw_drain_subscriptions */
     int64_t drained;           /* PUB: ms, when subscriptions were last read */
     int64_t receive_timeout;   /* ms, for Godwit's waits: calls of libzmq never block */
     int64_t send_timeout;
@@ -77,7 +77,7 @@ typedef struct gw_socket {
     unsigned generation;
     unsigned calls_since_yield; /* messages since the last yield to another fiber */
     int fd;                     /* borrowed from libzmq: ZMQ_FD, or the descriptor of `poller` */
-    int edge_fd;                /* owned: epoll that remembers edges, see wait_queue.c; -1: none */
+    int edge_fd;                /* owned: epoll for edges of `fd`, see gw_edge_passed; -1: none */
     int type;                   /* libzmq's number of the type */
     int proxy_linger;           /* linger in ms, while a proxy uses the socket */
     gw_counts_t counts;
@@ -90,14 +90,14 @@ typedef struct gw_socket {
     bool stale_reply_pipe;   /* REQ: libzmq may expect the reply from a departed peer */
     long cut_remaining;      /* REQ: frames not sent when the message was cut */
     bool attached;           /* has or had an endpoint: the high-water marks are fixed */
-    bool in_batch;           /* transfer.c settles after the batch, see gw_batch */
+    bool in_batch;           /* gw_batch is running, and wakes the waiters at its end */
     uint64_t sent_before;    /* `counts.sent` at the last reopen of the libzmq socket */
     char *names;             /* owned: endpoints other than inproc, see unsent.c; NULL: none */
     bool udp;                /* has or had a udp:// endpoint, which limits the size of messages */
-    bool counting;           /* the socket counts peers from its first endpoint on */
+    bool counting;           /* the next bind or connect begins the count of peers */
     bool diagnosing;         /* Ruby diagnoses a slow wait; see gw_begin */
     bool fruitless;          /* the last diagnosed wait timed out */
-    bool diagnosed;          /* a wait without a time-out was diagnosed, once for its endpoints */
+    bool diagnosed;          /* an endless wait was diagnosed since the last bind or connect */
 } gw_socket_t;
 
 /* Returns the number of messages that the current libzmq socket has accepted. */
@@ -116,25 +116,25 @@ typedef struct gw_waiter {
     struct gw_waiter *prev, *next;
     gw_wait_queue_t *queue; /* borrowed; NULL once the socket or poller was freed */
     VALUE io;               /* IO over epoll_fd, for a fiber scheduler; nil at first */
-    int wake_fd;            /* owned eventfd: the wake-up of this waiter alone */
+    int wake_fd;            /* owned eventfd, which wakes this waiter and no other */
     int epoll_fd;           /* owned by `io`; -1: no epoll yet */
     short events;
-    volatile bool signalled; /* a call wrote to wake_fd */
+    volatile bool signalled; /* whether a call wrote to wake_fd */
 } gw_waiter_t;
 
-/* Sockets and IOs that one poller waits for. An edge-triggered epoll remembers which of them were
- * written or read. Those, and the ones that were ready at the last wait, are due: the poller polls
+/* A poller. Its edge-triggered epoll reports the sockets and IOs whose descriptors were read or
+ * written. Their watches, and those that were ready at the last wait, are due: the poller polls
  * them before the next wait. */
 typedef struct gw_poller {
     gw_wait_queue_t queue;
     struct gw_watch **watches;       /* owned, in the order of their serials */
-    struct gw_watch *due, *last_due; /* borrowed from `watches` */
+    struct gw_watch *due, *last_due; /* list of the due watches, borrowed from `watches` */
     long count;                      /* entries of `watches` */
     long ios;                        /* how many of `watches` are IOs */
-    uint64_t serial;                 /* serial of the last watch */
+    uint64_t serial;                 /* serial number of the newest watch */
     int epoll_fd;                    /* owned while state is OPEN or CLOSING */
     unsigned generation;
-    unsigned calls_since_yield; /* immediate returns since the last yield to another fiber */
+    unsigned calls_since_yield; /* waits since the last yield to another fiber */
     gw_state_t state;
 } gw_poller_t;
 
@@ -146,7 +146,7 @@ typedef struct gw_watch {
     gw_socket_t *socket; /* borrowed; NULL for an IO, or once the socket was freed */
     VALUE object;        /* the registered object */
     VALUE io;            /* the object's IO, or nil */
-    uint64_t serial;     /* identifies the epoll's entry, which may outlive the watch (fork) */
+    uint64_t serial;     /* identifies the epoll's entry, which a fork may let outlive the watch */
     int fd;              /* borrowed: registered in the poller's epoll; -1: none */
     short events;        /* events that the user wants */
     bool due;
@@ -164,18 +164,18 @@ int gw_waiter_close_io(VALUE io); /* returns the state of rb_protect */
 void gw_wait_queue_wake(gw_wait_queue_t *queue);
 void gw_wait_queue_free(gw_wait_queue_t *queue);
 void gw_wait_queue_free_spares(gw_wait_queue_t *queue);
-void gw_wait_queue_close_spares(gw_wait_queue_t *queue); /* and their IOs; may run Ruby code */
+void gw_wait_queue_close_spares(gw_wait_queue_t *queue); /* closes their IOs; may run Ruby code */
 void gw_wait_queue_mark(gw_wait_queue_t *queue);
 void gw_wait_queue_compact(gw_wait_queue_t *queue);
 size_t gw_wait_queue_size(const gw_wait_queue_t *queue);
 /* Returns the number of threads and fibers that wait in the queue. */
 long gw_wait_queue_count(const gw_wait_queue_t *queue);
 void gw_watch_touch(gw_watch_t *watch); /* makes the watch due, wakes its poller's waiters */
-void gw_wake_all(gw_socket_t *socket);  /* wakes all waiters but the monitor's; pollers too */
+void gw_wake_all(gw_socket_t *socket);  /* wakes waiters and pollers, but no monitor waiters */
 void gw_wake_monitor_waiters(gw_socket_t *socket);
 bool gw_edge_passed(gw_socket_t *socket);
 void gw_forget_edges(gw_socket_t *socket);
-bool gw_clear_signal(gw_socket_t *socket); /* for a thread-safe type; whether a signal came */
+bool gw_clear_signal(gw_socket_t *socket); /* thread-safe type: returns whether a signal came */
 
 /* ---- watches.c: the sockets and IOs of pollers ---- */
 
@@ -183,9 +183,9 @@ void gw_watch_settle(gw_watch_t *watch);        /* makes the watch not due */
 int gw_watch_attach(gw_watch_t *watch, int fd); /* returns an errno */
 void gw_watch_detach(gw_watch_t *watch);
 void gw_watch_unlink(gw_watch_t *watch);      /* unlinks the watch from its socket */
-void gw_watches_detach(gw_socket_t *socket);  /* call it before zmq_close */
-void gw_watches_attach(gw_socket_t *socket);  /* attaches to another libzmq socket */
-void gw_watches_forget(gw_socket_t *socket);  /* call it before the socket is freed */
+void gw_watches_detach(gw_socket_t *socket);  /* call this before zmq_close */
+void gw_watches_attach(gw_socket_t *socket);  /* after a reopen: attaches the new descriptor */
+void gw_watches_forget(gw_socket_t *socket);  /* call this before the socket is freed */
 void gw_watches_collect(gw_poller_t *poller); /* makes the watches due that had an edge */
 void gw_watches_free(gw_poller_t *poller);
 
@@ -199,16 +199,16 @@ enum {
             ZMQ_EVENT_DISCONNECTED,
 };
 
-/* `unordered`: several I/O threads may report an opening after the handshake or the end. */
+/* `unordered`: with several I/O threads, an opening may be reported after its handshake or end. */
 struct gw_peers *gw_peers_new(bool unordered); /* NULL: no memory */
 void gw_peers_free(struct gw_peers *peers);
 void gw_peers_record(struct gw_peers *peers, uint64_t event, int value);
-/* Counts the connections that have shaken hands, or all open connections. */
+/* Returns the number of connections that have shaken hands; false: of all open connections. */
 long gw_peers_count(const struct gw_peers *peers, bool shaken_hands);
 
 /* ---- monitor_events.c: libzmq's monitor events, and the Monitors' queues for them ---- */
 
-enum { GW_EVENT_VALUES = 4 }; /* values of an event; libzmq's version 2 uses two at most */
+enum { GW_EVENT_VALUES = 4 }; /* most values of an event; libzmq's events have two at most */
 
 typedef struct gw_event {
     struct gw_event *next;
@@ -219,7 +219,7 @@ typedef struct gw_event {
     char text[];
 } gw_event_t;
 
-/* One Monitor's queue. */
+/* The queue of one Monitor's events. */
 typedef struct gw_listener {
     struct gw_listener *next;
     gw_socket_t *source; /* borrowed; NULL once the socket's monitor has ended */
@@ -268,15 +268,15 @@ typedef struct {
 
 /* The functions that wait return false when time is up. They raise on close and on interrupts. */
 gw_deadline_t gw_deadline(int64_t milliseconds);
-void gw_call_set_deadline(gw_call_t *call, int64_t milliseconds); /* for a call that may time out */
+void gw_call_set_deadline(gw_call_t *call, int64_t milliseconds); /* also enables a diagnosis */
 bool gw_wait(gw_call_t *call, short events);
 /* Like gw_wait, but on `fd` instead of ZMQ_FD. */
 bool gw_wait_on(gw_call_t *call, short events, int fd);
-/* Waits without a socket. */
+/* Waits until `fd` is readable; no socket is involved. */
 bool gw_wait_fd(VALUE self, const char *operation, int fd, gw_deadline_t deadline);
 bool gw_wait_poller(gw_call_t *call, gw_poller_t *poller); /* call it only while no watch is due */
 bool gw_wait_interrupted(void);      /* whether this is a trap handler that interrupted a wait */
-bool gw_yield_turn(unsigned *calls); /* every GW_YIELD_EVERY calls; true: other fibers ran */
+bool gw_yield_turn(unsigned *calls); /* yields every GW_YIELD_EVERY calls; true: other fibers ran */
 void gw_init_wait(void);
 
 #endif

@@ -32,7 +32,7 @@ void gw_waiter_wake(gw_waiter_t *waiter) {
     if (!waiter->signalled) gw_waiter_signal(waiter);
 }
 
-/* The queue may be NULL: the waiter belongs to no object. */
+/* If `queue` is NULL, the waiter belongs to no socket, monitor or poller. */
 gw_waiter_t *gw_waiter_claim(gw_wait_queue_t *queue, bool reuse) {
     gw_waiter_t *waiter = reuse ? queue->spare : NULL;
     if (waiter) {
@@ -93,8 +93,8 @@ void gw_wait_queue_close_spares(gw_wait_queue_t *queue) {
     }
 }
 
-/* Frees the queue of an object that is being collected. A waiter in it belongs to a fiber that is
- * collected too; the fiber's guard frees the waiter. */
+/* Frees the queue of an object that is being collected. A waiter that is still in the queue belongs
+ * to a fiber that is collected too; that fiber's guard (wait.c) frees the waiter. */
 void gw_wait_queue_free(gw_wait_queue_t *queue) {
     gw_wait_queue_free_spares(queue);
     for (gw_waiter_t *waiter = queue->first; waiter; waiter = waiter->next) waiter->queue = NULL;
@@ -135,7 +135,7 @@ void gw_watch_touch(gw_watch_t *watch) {
     gw_wait_queue_wake(&poller->queue);
 }
 
-/* Wakes all waiters, and touches the socket in its pollers: a change may cause no edge. */
+/* Wakes the waiters, and makes the socket due in pollers: a change may cause no edge of ZMQ_FD. */
 void gw_wake_all(gw_socket_t *socket) {
     gw_wait_queue_wake(&socket->queue);
     for (gw_watch_t *watch = socket->watches; watch; watch = watch->next) gw_watch_touch(watch);
@@ -144,8 +144,8 @@ void gw_wake_all(gw_socket_t *socket) {
 void gw_wake_monitor_waiters(gw_socket_t *socket) { gw_wait_queue_wake(&socket->monitor_waiters); }
 
 /* Returns whether ZMQ_FD was written or read since the last call, even if its counter is 0 again.
- * An edge-triggered epoll remembers each edge and reports it, since the descriptor is always
- * writable. Returns true if no descriptor is free for the epoll. */
+ * An edge-triggered epoll remembers each edge and reports it, since an eventfd is always writable.
+ * Returns true if no descriptor is free for the epoll. */
 bool gw_edge_passed(gw_socket_t *socket) {
     struct epoll_event event = {.events = EPOLLIN | EPOLLOUT | EPOLLET};
     if (socket->edge_fd < 0) {
@@ -165,8 +165,8 @@ void gw_forget_edges(gw_socket_t *socket) {
     socket->edge_fd = -1;
 }
 
-/* The eventfd of a thread-safe socket stays readable until it is read, and no call on the socket
- * reads it. The signal may concern any waiter, so this function wakes all. */
+/* The eventfd of a thread-safe socket stays readable until it is read, and no libzmq call reads it.
+ * The signal may concern any waiter, so this function wakes all. */
 bool gw_clear_signal(gw_socket_t *socket) {
     if (!gw_event_clear(socket->fd)) return false;
     gw_wake_all(socket);

@@ -1,5 +1,5 @@
-/* The watches of a poller: one for each socket and IO. An epoll has all of them, and a list has the
- * due ones. Every function needs the GVL. */
+/* A poller has a watch for each socket and IO. Its epoll contains all watches; its list `due` has
+ * those to poll before the next wait. Every function needs the GVL. */
 #include "wait.h"
 #include <stdlib.h>
 #include <sys/epoll.h>
@@ -35,9 +35,9 @@ void gw_watches_collect(gw_poller_t *poller) {
     } while (count == MOST);
 }
 
-/* Attaches the descriptor edge-triggered, a ZMQ_FD for reading and writing: since an eventfd is
- * always writable, the epoll reports each edge, also one that another call has consumed. Returns an
- * errno. */
+/* Adds the descriptor to the epoll, edge-triggered; a ZMQ_FD for reading and writing. An eventfd is
+ * always writable, so the epoll reports each edge, also one that another call has consumed. Returns
+ * an errno. */
 int gw_watch_attach(gw_watch_t *watch, int fd) {
     struct epoll_event event = {.events = EPOLLET, .data.u64 = watch->serial};
     if (watch->socket || watch->events & ZMQ_POLLIN) event.events |= EPOLLIN | EPOLLRDHUP;
@@ -45,13 +45,13 @@ int gw_watch_attach(gw_watch_t *watch, int fd) {
     if (epoll_ctl(watch->poller->epoll_fd, fd == watch->fd ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, fd,
                 &event) == 0)
         watch->fd = fd;
-    /* EPERM means a plain file, which is always ready and due. */
+    /* EPERM: epoll refuses a plain file, which is always ready; its watch is always due. */
     else if (errno != EPERM || watch->socket) return errno;
     return 0;
 }
 
-/* Removes the watch from the epoll: a close of the descriptor does not, while a forked child has
- * the descriptor open. */
+/* Removes the watch from the epoll. A close of the descriptor is not enough while a forked child
+ * has the descriptor open. */
 void gw_watch_detach(gw_watch_t *watch) {
     if (watch->fd >= 0) epoll_ctl(watch->poller->epoll_fd, EPOLL_CTL_DEL, watch->fd, NULL);
     watch->fd = -1;
@@ -61,7 +61,7 @@ void gw_watches_detach(gw_socket_t *socket) {
     for (gw_watch_t *watch = socket->watches; watch; watch = watch->next) gw_watch_detach(watch);
 }
 
-/* Attaches the socket's watches. The poller raises an error of the attach at its next poll. */
+/* Attaches the socket's watches. If that fails, the poller's next poll tries again and raises. */
 void gw_watches_attach(gw_socket_t *socket) {
     for (gw_watch_t *watch = socket->watches; watch; watch = watch->next) {
         gw_watch_detach(watch);
