@@ -3,19 +3,19 @@
 module Godwit
   module Backend
     # The primitives that a backend supplies. Arguments are positional, and options are numbers.
-    # Durations are milliseconds: -1 is for ever, nil the socket's own time-out. A primitive gives
-    # nil when time is up. Each raises through Errors.build. The public API above them has keywords,
-    # seconds and checks.
+    # Durations are milliseconds: -1 is for ever, nil the socket's own time-out. A primitive that
+    # waits gives nil, false or 0 when time is up. Primitives raise through Errors.build. The public
+    # API above them has keywords, seconds and checks.
     #
     # _waiters counts the waiting threads and fibers, and a proxy's sleeping loop, for the tests. A
-    # backend's module Takeover has its versions of public methods.
+    # backend's module Takeover has its versions of `send`, `<<` and `recv`.
     # @private
     module Contract
       MODULE = %i[libzmq_version has draft? curve_keypair].freeze
 
       CONTEXT_CLASS = %i[_default _propose].freeze
 
-      # The primitives of draft types. A backend without draft types (`draft?`) lacks them.
+      # The primitives of draft types. A backend whose `draft?` is false lacks them.
       DRAFT_SOCKET = %i[_set_group _connect_peer _send_to].freeze
 
       # Of a poller, _members and _wait give [object, events, object, events…]; events are bits: 1

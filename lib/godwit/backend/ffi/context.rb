@@ -76,7 +76,7 @@ module Godwit
         nil
       end
 
-      # An interrupt may end the wait; libzmq terminates the context all the same.
+      # An interrupt may end the wait for linger; libzmq terminates the context all the same.
       def _close
         return unless @handle
         with_error_translation(:close) { @handle.close }

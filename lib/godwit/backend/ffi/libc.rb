@@ -15,7 +15,7 @@ module Godwit
       IPPROTO_TCP = 6
       TCP_INFO = 11
       LONGEST = 1_000_000 # seconds that one poll waits at most
-      # struct epoll_event is packed on x86-64 alone.
+      # struct epoll_event is packed only on x86-64.
       EVENT = (::FFI::Platform::ARCH == "x86_64") ? "LQ" : "Lx4Q"
 
       {

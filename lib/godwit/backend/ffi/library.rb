@@ -9,8 +9,8 @@ module Godwit
       NAMES = %w[libzmq.so.5 libzmq.so].freeze
       FOLDER = "/usr/local/lib" # not every loader searches this folder
       INSTEAD = "or name the file: GODWIT_LIBZMQ=/path/to/libzmq.so.5"
-      # RTLD_NODELETE: the gem ffi unloads its libraries with its objects, while libzmq's threads
-      # may still run.
+      # 0x1000 is RTLD_NODELETE: the gem ffi unloads a library when its object is freed, while
+      # libzmq's threads may still run.
       FLAGS = ::FFI::DynamicLibrary::RTLD_LAZY | ::FFI::DynamicLibrary::RTLD_LOCAL | 0x1000
       MESSAGE_SIZE = 128 # bytes for a zmq_msg_t, which has 64
       # Reads of any address are offsets from this pointer, so that a message needs no pointer of

@@ -37,8 +37,8 @@ module Godwit
           @lock.synchronize { @contexts.delete_if { |other| other.equal?(context) } }
         end
 
-        # @return [Proc] a finalizer, without reference to the object, that gives the handle to the
-        #   reaper. @retained refers to the handle: JRuby could finalize the pointers first.
+        # @return [Proc] a finalizer that gives a collected object's handle to the reaper thread.
+        #   @retained refers to the handle, else JRuby could finalize the handle's pointers first.
         def finalizer(handle)
           @lock.synchronize { @retained[handle] = true }
           proc { @collected << handle }

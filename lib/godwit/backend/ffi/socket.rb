@@ -108,7 +108,7 @@ module Godwit
           monitor.drain_at_times
           value
         ensure
-          handle.waiting.wake # pipes can change without an edge of ZMQ_FD
+          handle.waiting.wake # the operation can change pipes without an edge of ZMQ_FD
         end
       end
 
@@ -149,7 +149,7 @@ module Godwit
 
       def _set_option(id, value)
         with_handle(:set) do |handle|
-          # libzmq would change pipes that its I/O thread may be ending, and rejects negative marks.
+          # libzmq would resize pipes that its I/O thread may be ending; it refuses negative marks.
           raise Failed, StateError if handle.attached && MARKS.include?(id) && value >= 0
           raise Failed.new(UnsupportedError, NO_USE_FD) if id == USE_FD && value >= 0
           handle.raw.set(id, value)
@@ -164,7 +164,7 @@ module Godwit
         nil
       end
 
-      # A PUB is never readable. The XPUB inside it is: the XPUB receives subscriptions.
+      # A PUB is never readable, though the XPUB inside it may be: the XPUB receives subscriptions.
       def public_events(handle)
         events = handle.raw.events
         handle.publisher? ? events & ~READABLE : events
@@ -191,7 +191,7 @@ module Godwit
         sending(:send, timeout) { |handle, deadline| send_waiting(handle, message, deadline) }
       end
 
-      # @return [Integer] number of sent messages, from index `first` on. Raises only if it is 0
+      # @return [Integer] number of sent messages, from index `first` on. Raises if none was sent
       def _send_many(messages, first, timeout)
         sent = 0
         sending(:send_many, timeout) do |handle, deadline|
@@ -218,7 +218,7 @@ module Godwit
         sent
       end
 
-      # Returns the handle for a send or a receive, after it ended the diagnosis of an earlier wait.
+      # Returns the handle for a send or a receive, and ends the diagnosis of an earlier slow wait.
       def handle_for_call
         handle!.tap do |handle|
           handle.check

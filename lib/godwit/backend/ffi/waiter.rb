@@ -8,8 +8,8 @@ module Godwit
     # Waiter. A wait reuses the Waiter of an earlier wait, of any thread, so many short-lived
     # threads need few descriptors.
     class Waiter
-      # Seconds of JRuby's first poll. No interrupt ends that poll; a poll that an interrupt can end
-      # costs ten times as much.
+      # Seconds of a wait's first poll on JRuby. No interrupt ends that poll; a poll that can be
+      # interrupted costs ten times as much.
       FIRST = 0.02
       POLLFD = 8 # bytes of a struct pollfd
       FREE = Thread::Queue.new
@@ -54,7 +54,7 @@ module Godwit
         poll(Clock.remaining(deadline))
       end
 
-      # Stores the waiter for another wait. It must be in no wait queue.
+      # Stores the waiter for another wait. The waiter must be in no wait queue.
       def release
         # On JRuby a late interrupt may have written to the eventfd too.
         LibC.drain(@wake) if @signalled || (@polled_for && @polled.get_int16(POLLFD - 2) != 0)

@@ -107,9 +107,9 @@ module Godwit
         counts[index + 1] += bytes
       end
 
-      # The loop may sleep if its last call on each socket read the events and found nothing to do.
-      # A send after that call may consume the edge of a new event. So with an unsent message the
-      # loop sleeps only after a turn in which no edge passed.
+      # The loop may sleep after it has read the events of every socket and found none. But a send
+      # after that read may consume the edge of a new event. So while a message is unsent, the loop
+      # sleeps only after a turn in which no socket had an edge.
       def turn
         LibC.drain(@wake) # the drain precedes the reads of the variables, so no wake-up is lost
         raise Failed, ClosedError if @ended
@@ -138,8 +138,8 @@ module Godwit
         end.compare_by_identity
       end
 
-      # Serves one direction. The turn receives no message that libzmq cannot send, so that
-      # high-water marks stop the senders.
+      # Passes messages in one direction. A turn receives nothing while `to` is not writable, so the
+      # high-water mark of `to` stops the senders too.
       def take_turn(direction, events)
         if direction.unsent?
           @progress = true if done?(direction.pass)

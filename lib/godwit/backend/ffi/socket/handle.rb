@@ -16,7 +16,7 @@ module Godwit
 
       def initialize(context, type, conflate)
         @context = context
-        # The libzmq socket of a PUB is an XPUB (ADR 2), but libzmq conflates no XPUB.
+        # The libzmq socket of a PUB is an XPUB (ADR 2), but libzmq can conflate only a PUB.
         @publisher = type == PUB && !conflate
         @type = @publisher ? XPUB : type
         @takes_turns = type == REQ || type == REP
@@ -55,7 +55,7 @@ module Godwit
       def use(in_proxy: false)
         @lock.synchronize do
           check(in_proxy: in_proxy)
-          waited_on = !@waiting.empty? # a waiter that the block adds needs no edge from before
+          waited_on = !@waiting.empty? # a waiter that the block adds needs no earlier edge
           begin
             yield
           ensure
@@ -64,10 +64,10 @@ module Godwit
         end
       end
 
-      # @return [Boolean] whether a send or receive without waiters may skip `use` and `begin`
+      # @return [Boolean] whether a send or receive may skip `use` and `begin` if no thread waits
       def calm? = @calm
 
-      # Ends the count of peers. The slow path calls this method first, with the lock held.
+      # Ends the count of peers. A send or receive of the slow path begins so, with the lock held.
       def begin
         @monitor.stop_counting
         @calm = @state == :open && !@slow_wait.observing?
@@ -126,8 +126,8 @@ module Godwit
         before.close(0) unless before.equal?(@raw)
       end
 
-      # After this only the proxy's loop calls libzmq on the socket. So no thread may wait on the
-      # socket, except in a Poller, which makes no libzmq call on it.
+      # After this call only the proxy's loop calls libzmq on the socket. So no thread may wait on
+      # the socket, except in a Poller, which makes no libzmq call on it.
       def acquire(proxy)
         use do
           raise Failed, BusyError unless @waiting.waiters.all?(&:polls)
@@ -139,7 +139,7 @@ module Godwit
         end
       end
 
-      # Lets any thread use the socket again. A socket that was closed meanwhile closes now.
+      # Lets any thread use the socket again. A socket that was closed in the proxy closes now.
       def release_from_proxy
         @lock.synchronize do
           @proxy = nil

@@ -66,7 +66,7 @@ module Godwit
       # @return [Integer, nil] the number of peers now; nil: the monitor does not count them
       def count
         return unless @peers
-        # libzmq sends a bound SUB's subscriptions to a new peer in the next call on it: `events`.
+        # libzmq sends a bound SUB's subscriptions to a new peer in the SUB's next call: `events`.
         @handle.raw.events if drain
         (@handle.type == STREAM) ? @peers.open : @peers.established # raw TCP has no ZMTP handshake
       end
@@ -81,7 +81,7 @@ module Godwit
         @waiting.wake if came
       end
 
-      # Drains the PAIR at times: its queue has no limit, and perhaps no thread reads the events.
+      # Drains the PAIR every few ms: its queue has no limit, and perhaps no thread reads events.
       def drain_at_times
         return unless @pair
         now = Runtime.now
@@ -101,7 +101,7 @@ module Godwit
         @waiting.wake
       end
 
-      # Closes the PAIR. No thread waits for events.
+      # Closes the PAIR, for whose events no thread waits any longer.
       def free
         self.end
         @peers = nil
@@ -138,7 +138,7 @@ module Godwit
 
       private
 
-      # Makes libzmq report these events. A PAIR with fewer served only the count, and is replaced.
+      # Makes libzmq report these events. A new PAIR replaces one that gets only the count's events.
       def start(events)
         return if @pair && @events.allbits?(events)
         @frame ||= Zmq.new_message
@@ -154,7 +154,7 @@ module Godwit
         end
       end
 
-      # libzmq would block at a full PAIR: before it connects, its high-water mark is set to 0.
+      # A full PAIR would block libzmq, so its high-water mark is 0 (no limit) before it connects.
       def connect(events)
         pair = RawSocket.new(@handle.context, PAIR)
         endpoint = "inproc://godwit.ffi.monitor.#{pair.address}"
@@ -185,7 +185,7 @@ module Godwit
         came = false
         while (first = frame(pair))
           came = true
-          # When libzmq has the first frame of an event, it has all its frames.
+          # libzmq delivers all frames of an event together.
           event, value = first.unpack("SL")
           endpoint = frame(pair) if Zmq.zmq_msg_more(@frame) == 1
           report(event, value, endpoint || "") if value

@@ -100,7 +100,7 @@ module Godwit
         @more ? with_rest(first, frames) : first
       end
 
-      # libzmq has the last frame before it delivers the first.
+      # libzmq has received a message's last frame before it delivers the first.
       def with_rest(first, frames)
         all = [first]
         while @more

@@ -50,7 +50,7 @@ module Godwit
         @mutex.unlock if locked
       end
 
-      # A send of the slow path calls this first. A PUB drains its subscriptions at times.
+      # A send of the slow path calls this first. A PUB drains its subscriptions every few ms.
       def begin
         @handle.begin
         return unless @publisher
