@@ -73,8 +73,8 @@ module Godwit
     end
 
     # Broadcasts the payload at once, then at each interval, until {#silence}, {#close} or another
-    # call, which replaces the payload. A failed broadcast is counted ({#failed}), and the next
-    # interval tries again.
+    # `publish`, which replaces the payload. A failed broadcast is counted ({#failed}); the next
+    # follows after the interval.
     # @param payload [String] 1 to 255 bytes, sent as they are, whatever their encoding
     # @return [self]
     # @raise [ArgumentTypeError, ArgumentValueError] when the payload is not allowed

@@ -41,7 +41,7 @@ module Godwit
     end
 
     # @private
-    # @return [Integer, nil] the threshold, if it is allowed
+    # @return [Integer, nil] `bytes`, after a check that this copy_threshold is allowed
     def self.threshold(operation, bytes)
       return bytes if bytes.nil? || (bytes.is_a?(Integer) && bytes.between?(0, MAX))
       raise Errors.bad_value(operation, "copy_threshold",

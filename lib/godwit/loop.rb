@@ -313,7 +313,7 @@ module Godwit
       :stopped
     end
 
-    # Waits for events. Callbacks make their changes before it; another thread's change wakes it.
+    # Waits for events. A change by another thread wakes the wait; callbacks run before the wait.
     def ready
       @watches.wait((@posted.empty? && !@stopping) ? @timers.next_in : 0)
     rescue ClosedError, ContextTerminatedError => error

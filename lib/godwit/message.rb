@@ -3,7 +3,7 @@
 module Godwit
   # A message of ordered frames that is sent and received without copies:
   # {Socket::Frames#recv_message}, and `send`. Once a message was sent, its frames are gone, unless
-  # it is frozen (`Ractor.make_shareable`).
+  # the message is frozen (`Ractor.make_shareable`).
   #
   #   message = router.recv_message
   #   client = message.unwrap

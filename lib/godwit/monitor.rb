@@ -10,9 +10,9 @@ module Godwit
   #   monitor.next_event(timeout: 1)   # => an Event, or TimeoutError
   #   monitor.each { |event| puts event }   # until the socket is closed
   #
-  # A socket may have any number of Monitors; each gets the later events of its kinds. libzmq has no
-  # events for inproc. {file:docs/monitor.md} is the guide. An unread Monitor blocks nothing: it
-  # stores the last `limit` events and counts the {#dropped} ones.
+  # A socket may have any number of Monitors; each gets the events that happen after its creation.
+  # libzmq has no events for inproc. {file:docs/monitor.md} is the guide. An unread Monitor blocks
+  # nothing: it stores the last `limit` events and counts the {#dropped} ones.
   #
   # **Threads and fibers**: any number may read one Monitor; each event goes to one of them.
   # {#close}, and whatever ends a wait of the {Socket}, ends their waits. **Fork**: in a child a

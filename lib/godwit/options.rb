@@ -53,7 +53,7 @@ module Godwit
 
       # Checks a value and converts it for libzmq.
       # @param value [Object]
-      # @param socket_type [Symbol, nil] :REQ and so on; nil skips that check
+      # @param socket_type [Symbol, nil] :REQ and so on; nil: any type
       # @return [Integer, String, nil] Integer, or binary String, or nil for an empty value (NULL)
       # @raise [OptionError] when the option cannot be set, is not for the socket type, or does not
       #   accept the value
@@ -71,7 +71,7 @@ module Godwit
       def decode(raw) = Values.decode(self, raw)
 
       # Checks that the option can be read.
-      # @param socket_type [Symbol, nil] :REQ and so on; nil skips that check
+      # @param socket_type [Symbol, nil] :REQ and so on; nil: any type
       # @return [self]
       # @raise [OptionError] when the option cannot be read, or is not for the socket type
       # @raise [UnsupportedError] when this libzmq does not have the option

@@ -9,7 +9,7 @@ module Godwit
     UNSAFE =
       /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/
     LINE = 300 # most characters that {line} returns
-    LINE_END = 100 # characters of a longer text's end, which may be an error's fix
+    LINE_END = 100 # characters that {line} returns of a longer text's end
     # The characters of {UNSAFE} that JSON does not escape itself.
     UNSAFE_IN_JSON = /[\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/
 

@@ -111,8 +111,8 @@ module Godwit
     # @return [self] once the sockets belong to it
     # @raise [Error] as {#run}
     def start = launch(Object.new)
-    # Tells the proxy to end. The next run sends the messages that it has received but not sent.
-    # Does not wait for the end (see {#wait}). Does nothing when the proxy does not run.
+    # Tells the proxy to end. A message that the proxy has received but not sent is sent by the next
+    # run. Does not wait for the end (see {#wait}). Does nothing when the proxy does not run.
     # @return [self]
     def stop = control(:stop)
     alias_method :terminate, :stop

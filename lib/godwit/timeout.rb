@@ -4,7 +4,7 @@ module Godwit
   # Converts the seconds of the public API to the milliseconds of a backend, and measures time.
   # @private
   module Timeout
-    # The default of keywords for which nil is a value: the caller gave nothing.
+    # The default of a keyword whose nil has a meaning of its own: the caller gave no value.
     UNSET = Object.new.freeze
 
     # Seconds from which on a time-out counts as "for ever": about 285,000 years.

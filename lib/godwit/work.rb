@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# `require "godwit/work"` may find this file before that of the gem godwit-work, and loads that.
+# `require "godwit/work"` may find this file first, which then loads the gem godwit-work's file.
 begin
   gem "godwit-work" if respond_to?(:gem, true)
 rescue LoadError

@@ -2,8 +2,8 @@
 
 module Godwit
   class Diagnosis
-    # Reduces the events of one endpoint to its state. A connected endpoint has one connection at a
-    # time; a bound endpoint may have several, and the link stores their latest failure.
+    # Reduces the events of one endpoint to its state. An endpoint of `connect` has one connection
+    # at a time; one of `bind` may have several, and the Link stores their latest failure.
     class Link
       FAILED = %i[
         handshake_failed_no_detail handshake_failed_protocol handshake_failed_auth

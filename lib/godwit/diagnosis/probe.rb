@@ -2,8 +2,8 @@
 
 module Godwit
   class Diagnosis
-    # Connects further sockets to an endpoint to which libzmq does not connect again, to learn the
-    # reason: over tcp a {Peek}; with security, or over ipc, a SUB with the same keys. That SUB gets
+    # Connects sockets of its own to an endpoint, to learn why the diagnosed socket has no peer
+    # there: over tcp a {Peek}; with security, or over ipc, a SUB with the same keys. That SUB gets
     # no message, since it does not subscribe.
     class Probe
       # Options of transport and of security that a probe's sockets copy from the diagnosed socket.

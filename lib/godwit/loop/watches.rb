@@ -47,7 +47,7 @@ module Godwit
         end
       end
 
-      # Removes an object, unless the object was removed and registered again meanwhile.
+      # Removes an object, unless it was registered again meanwhile, with another Watch.
       def drop(object, watch)
         locked(:run) do
           next unless @watches[object].equal?(watch)
@@ -64,7 +64,7 @@ module Godwit
         object
       end
 
-      # Removes an object from the poller, which lacks it after an interrupted registration.
+      # Removes an object from the poller. After an interrupted registration it may not be there.
       def disown(object)
         @poller.remove(object)
         nil

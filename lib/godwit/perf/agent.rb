@@ -40,7 +40,7 @@ module Godwit
       # @return [Numeric, nil] seconds after which {#expire} must be called; nil: no run
       def remaining_time = @run && Timeout.until([@until, *@row_until].min)
 
-      # Ends the row or the run whose time limit has passed.
+      # Ends the run, or the measurement of one row, whose time limit has passed.
       def expire
         return close if Timeout.now >= @until
         late = @thread.alive?
@@ -62,7 +62,7 @@ module Godwit
 
       private
 
-      # A second "begin" of the same run only renews the lease.
+      # A second "begin" of the same run only renews the time limit of the run.
       def begin_run(values)
         open_echo(values["client_key"]) unless @run
         @run = values["run"]

@@ -65,7 +65,7 @@ module Godwit
       def run_partner(partner, size, count, context)
         public_send(partner, INPROC, size, count, context: context)
       rescue ContextTerminatedError
-        nil # the measurement has ended with an exception
+        nil # an exception in `measured` has shut the context down
       end
 
       # Yields a socket. Its linger is unlimited, but brief if an exception ends the exchange.

@@ -62,7 +62,7 @@ module Godwit
 
       private
 
-      # Begins the run at a host, or renews the lease of that run. A host that fails is excluded.
+      # Begins the run at a host, or renews its time limit there. A host that fails is excluded.
       def begin_run(name)
         port = command(name, "begin", "client_key" => @client&.public_key)["port"]
         @begun[name] = true
@@ -131,7 +131,7 @@ module Godwit
       def end_run(name, link)
         command(name, "end") if @begun[name]
       rescue Error
-        nil # the agent ends the run when the lease is over
+        nil # the agent ends the run by itself after Agent::LEASE seconds
       ensure
         link.close
       end

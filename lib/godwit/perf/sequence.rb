@@ -10,7 +10,7 @@ module Godwit
       BYTES = 32 << 20 # most bytes of all different messages, unless two messages need more
       NUMBER_BYTES = 8
       QUEUED = 64 << 20 # most bytes of messages in the queue of the sender, or of the receiver
-      MESSAGES = 1_000 # most messages in one of these queues, as by libzmq's default
+      MESSAGES = 1_000 # most messages in either queue; libzmq's default is the same
 
       # @param size [Integer] bytes of a message; messages of 0 bytes have no number
       def initialize(size)

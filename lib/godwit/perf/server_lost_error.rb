@@ -4,7 +4,7 @@ module Godwit
   module Perf
     # The server or its connection ended during a measurement.
     class ServerLostError < TimeoutError
-      # Ruby's Errno classes match every error of the same errno. This class matches only instances.
+      # Ruby's Errno classes match every error of the same errno; this class only its own instances.
       # @param error [Object]
       # @return [Boolean]
       def self.===(error) = error.is_a?(self)

@@ -153,8 +153,8 @@ module Godwit
         raise Errors.build(AddressInUseError, :bind, endpoint, "no port of #{ports} is free")
       end
 
-      # Checks that the endpoint was bound, or connected: libzmq would unbind a connection, and
-      # disconnect a bind.
+      # Unbinds or disconnects an endpoint, after a check that it was bound, or connected: libzmq's
+      # own unbind would end a connection too, and its disconnect a bind.
       def detach(how, operation, endpoint)
         Endpoint.check(endpoint, operation)
         _exclusive(operation) { detach_one(how, operation, endpoint) }

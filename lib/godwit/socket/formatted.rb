@@ -3,8 +3,8 @@
 module Godwit
   class Socket
     # Extends only sockets with a `format:`. A message is a value, whose frame the format makes. In
-    # types with frames before the value (routing ids, a topic) it is an Array that ends with the
-    # value. Frames and Messages are sent unchanged; methods that receive frames do not decode.
+    # types with frames before the value (routing ids, a topic) a message is an Array that ends with
+    # the value. Frames and Messages are sent unchanged; methods that receive frames do not decode.
     # @private
     module Formatted
       # Types with frames before the value. In one direction two types have no values: an XPUB

@@ -75,7 +75,7 @@ module Godwit
         message.respond_to?(:gone?) && message.gone?
       end
 
-      # Interrupts arrive only in the waits, not during the replacement of the socket.
+      # Sends and receives. Interrupts arrive only in the waits, not while the socket is replaced.
       def exchange(message, limit)
         Runtime.defer_interrupts do
           start = Timeout.now

@@ -43,7 +43,7 @@ module Godwit
       def subscribed? = !@topics.nil? && !@topics.empty?
 
       # @private
-      # Copies to another socket the values of those of these options that were set on this socket.
+      # Copies to another socket those of the named options that were set on this socket.
       def share_options(socket, names)
         names.each do |name|
           option = Options.fetch(name)

@@ -6,7 +6,7 @@ module Godwit
     # arguments. The module costs nothing until such a call.
     # @private
     module UnknownMethods
-      # Public methods for Godwit's own classes: the error never suggests them.
+      # Public methods that only Godwit's own classes call: the error never suggests them.
       INTERNAL = %i[
         binds? bound_to? finding finding_now forked? send_from share_options store subscribed?
         topics_count

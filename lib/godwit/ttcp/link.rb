@@ -5,7 +5,7 @@ module Godwit
     # The socket of a sender or of a receiver, for one protocol. A sender calls `open`, `begin`,
     # `write` and `finish`; a receiver `bind`, `open`, which waits for the sender, and `read`.
     class Link
-      # The error of a peer that has departed or was silent.
+      # Raised when the peer has departed or was silent; `error` says which.
       class Ended < StandardError
         attr_reader :error
         # @return [Numeric] seconds without data before the error
@@ -74,7 +74,7 @@ module Godwit
         end
       end
 
-      # Yields the wildcard of IPv6, which receives IPv4 too, or, without IPv6, that of IPv4.
+      # Yields the address of all interfaces: "::", which receives IPv4 too, or else "0.0.0.0".
       def any_address
         yield "::"
       rescue Errno::EAFNOSUPPORT, Errno::EADDRNOTAVAIL

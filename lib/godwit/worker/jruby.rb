@@ -3,8 +3,8 @@
 require "jruby"
 
 module Godwit
-  # JRuby's own Thread#join checks for interrupts every 0.2 s, and JRuby's exit joins all Ruby
-  # threads.
+  # A thread whose `join` an interrupt ends at once: JRuby's own Thread#join checks every 0.2 s.
+  # {Detached} is a thread that JRuby does not join at exit, as it does all Ruby threads.
   class JRubyThread < Thread
     # The end of a thread, for which other threads can wait.
     class Ending

@@ -21,8 +21,8 @@ typedef struct call {
     size_t missing, failed;  /* records without a report, failed records; guarded by the lock */
     int code;                /* error code of the first failed record; guarded by the lock */
     int wake_fd;             /* eventfd; -1 once the thread has left produce; guarded by the lock */
-    bool closed;             /* its thread reads the records: nobody writes; guarded by the lock */
-    atomic_bool full;        /* librdkafka's queue was full: wake the thread when it has room */
+    bool closed;             /* no report may write `records` any more; guarded by the lock */
+    atomic_bool full;        /* wake the thread when librdkafka's queue has room */
     struct record {
         struct call *call;
         int64_t offset, time; /* -1: unknown; guarded by the lock */
@@ -31,7 +31,7 @@ typedef struct call {
 
 typedef struct deliveries {
     rd_kafka_t *rk;           /* borrowed until release; guarded by the GVL */
-    bool attached, released;  /* between both, a handle may have this struct; guarded by the GVL */
+    bool attached, released;  /* from attach to release a handle may use this; guarded by the GVL */
     bool abandoned;           /* no call may wait any more; guarded by the GVL */
     pthread_mutex_t lock;     /* a thread that holds it runs no Ruby code */
     call_t *calls;            /* owned; guarded by the lock */
