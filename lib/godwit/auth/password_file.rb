@@ -2,8 +2,7 @@
 
 module Godwit
   class Auth
-    # A file of passwords: lines NAME=PASSWORD, as CZMQ reads them. A lookup reads a changed file
-    # again.
+    # A file of lines NAME=PASSWORD, as CZMQ reads them. A lookup reads a changed file again.
     class PasswordFile
       LIMIT = 1 << 20 # most bytes of a password file
 

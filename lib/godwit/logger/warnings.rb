@@ -43,8 +43,7 @@ module Godwit
         @held += 1
       end
 
-      # If the last suppressed line has another text, prints it before the new line. Counts the
-      # rest.
+      # Counts the suppressed lines. If the last one has another text, prints it before the new line.
       def lines(text)
         return [line(text, @held)] if @held.zero? || text == @held_text
         [line(@held_text, @held - 1), line(text, 0)]

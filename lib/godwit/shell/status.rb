@@ -41,8 +41,7 @@ module Godwit
       end
 
       # Finds the last stage that failed, as a shell's pipefail. A stage that ended by SIGPIPE did
-      # not fail, unless it is the last. Without a failed stage the result is nil if any status is
-      # unknown.
+      # not fail, unless it is the last. If none failed, the result is nil for an unknown status.
       def self.decisive(statuses, ok)
         *upstream, last = statuses
         upstream.reject! { |status| status&.termsig == Signal.list["PIPE"] }

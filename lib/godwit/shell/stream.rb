@@ -89,8 +89,7 @@ module Godwit
       end
 
       # Runs the command, and yields all rows that have arrived, as one Array.
-      # @yieldparam rows [Array<String>] one or more; with `err: :rows` Arrays of a Symbol and a
-      #   String
+      # @yieldparam rows [Array<String>] one or more; with `err: :rows` Arrays of Symbol and String
       # @return [Status, self] self without a block
       # @raise [SystemCallError, RowTooLongError] as {#each}
       def each_batch(&block) = block ? batches(&block) : self

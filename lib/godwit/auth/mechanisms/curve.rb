@@ -2,8 +2,7 @@
 
 module Godwit
   class Auth
-    # CURVE: the client's public key. A rule checks a certificate directory, keys and a block, in
-    # this order.
+    # CURVE: the client's public key. A rule checks a directory of certificates, keys, then a block.
     class Mechanism::Curve < Mechanism
       NAME = "CURVE"
       CREDENTIALS = 1

@@ -5,8 +5,7 @@ require_relative "../password_file"
 
 module Godwit
   class Auth
-    # PLAIN: a name and a password. A rule checks users, a file of passwords and a block, in this
-    # order.
+    # PLAIN: a name and a password. A rule checks users, then a file of passwords, then a block.
     class Mechanism::Plain < Mechanism
       NAME = "PLAIN"
       CREDENTIALS = 2

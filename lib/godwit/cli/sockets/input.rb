@@ -3,8 +3,7 @@
 module Godwit
   module CLI
     module Sockets
-      # The messages that a command sends, as Arrays of frames: from the texts of `--data`, or from
-      # a stream.
+      # The messages that a command sends, as Arrays of frames: from `--data`, or from a stream.
       class Input
         # Without texts the stream is read. With `again` the texts are repeated without end.
         def initialize(form, texts: nil, stream: nil, again: false)

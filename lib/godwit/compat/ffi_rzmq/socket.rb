@@ -96,8 +96,7 @@ module ZMQ
       record(error)
     end
 
-    # @return [String, nil] the routing id by which a ROUTER names this socket; nil when the socket
-    #   is closed
+    # @return [String, nil] the routing id by which a ROUTER names this socket; nil after a close
     def identity
       array = []
       getsockopt(IDENTITY, array)

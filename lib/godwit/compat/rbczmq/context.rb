@@ -54,8 +54,7 @@ module ZMQ
       Failures.translated { @godwit.io_threads = count }
     end
 
-    # @param milliseconds [Integer] linger that every socket gets at its close, in place of its own
-    #   linger
+    # @param milliseconds [Integer] linger that replaces each socket's own when the socket closes
     def linger=(milliseconds)
       alive!
       Arguments.type(milliseconds, Integer)

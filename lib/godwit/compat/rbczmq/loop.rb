@@ -126,8 +126,7 @@ module ZMQ
       @running = @interrupted = @ending = @verbose = @destroyed = false
     end
 
-    # Runs until {#stop}, a callback returns false or raises, a signal is handled, or the context
-    # ends.
+    # Runs until {#stop}, until a callback returns false or raises, a signal or the context's end.
     # @return [Integer] -1 when stopped, 0 when interrupted or the context has ended
     def start
       alive!

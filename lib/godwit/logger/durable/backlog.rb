@@ -5,8 +5,7 @@ module Godwit
     # Counts the unacknowledged records of a {DiskQueue}. A difference of sequence numbers (seqs)
     # would count too many: a refused record has a seq, and so has a record that reports drops.
     #
-    # {#add} needs the writer's lock. The other methods change nothing, so a trap handler may call
-    # them.
+    # {#add} needs the writer's lock. A trap handler may call the other methods: they only read.
     class Backlog
       # `count` records are of earlier processes; `last` is the seq of the last of them.
       def initialize(last, count)

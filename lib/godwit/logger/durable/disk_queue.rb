@@ -128,8 +128,7 @@ module Godwit
         @next = @cursor = nil
       end
 
-      # Gives the queue a new id, since the receiver has other records with the old id and the same
-      # seqs.
+      # Gives the queue a new id: the receiver has other records with the old id and the same seqs.
       def rename = @id = write_id(SecureRandom.hex(16))
 
       def close

@@ -57,8 +57,7 @@ module Godwit
 
       def open
         context = @settings.shared_context || (@own_context = Context.new)
-        # The socket is `immediate: true`: without a peer, records wait on the disk and not in
-        # libzmq.
+        # With `immediate: true`, records without a peer wait on the disk and not in libzmq.
         @socket = DEALER.new(context: context, immediate: true, linger: Context::BRIEF_LINGER,
           **@settings.options)
         @socket.on_event(*EVENTS) { |event| @events << event and wake(always: true) }

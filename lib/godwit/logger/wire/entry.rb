@@ -23,8 +23,7 @@ module Godwit
           log(handle, level, prog, message, payload, formatter, tagger)
         end
 
-        # Makes an Entry without a text, at the current time. ext/godwit/logger_queue.c does the
-        # same.
+        # Makes an Entry without a text, at the current time, as ext/godwit/logger_queue.c does.
         def now(stream, thread)
           new(stream, Process.clock_gettime(Process::CLOCK_REALTIME, :nanosecond),
             Process.clock_gettime(Process::CLOCK_MONOTONIC, :nanosecond), thread)

@@ -39,8 +39,7 @@ module Godwit
         end
 
         # The records of a message, in which a writer may send several.
-        # @param message [Array<String>, String] a message as {Godwit::Socket::Messages#recv}
-        #   returns it
+        # @param message [Array<String>, String] as {Godwit::Socket::Messages#recv} returns it
         # @return [Array<Record>] empty when the message is neither a record, a line nor a batch
         def parse_all(message)
           (Packing.split(message) || [message]).filter_map { |frames| parse(frames) }

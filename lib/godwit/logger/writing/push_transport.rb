@@ -21,8 +21,7 @@ module Godwit
       end
 
       attr_reader :sent, :messages # records and messages that libzmq has accepted
-      # @return [Boolean] after {#close}: whether libzmq seems to have sent all messages that it
-      #   accepted
+      # @return [Boolean] after {#close}: whether libzmq seems to have sent all accepted messages
       attr_reader :emptied
       # @return [Integer] most messages that libzmq has for one reader, queued or being written
       def depth = hwm + WRITTEN_AT_ONCE
