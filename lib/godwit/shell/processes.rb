@@ -172,7 +172,7 @@ module Godwit
 
         def forget(processes) = @lock.synchronize { @running.delete(processes) }
 
-        # Stops the processes on a thread. Finalizers may call this, without a lock and a wait.
+        # Stops the processes on a thread. Finalizers may call this: it neither locks nor waits.
         def stop_later(processes, open = [])
           Thread.new do
             Thread.current.name = "godwit shell reaper"
