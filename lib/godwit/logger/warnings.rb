@@ -43,7 +43,7 @@ module Godwit
         @held += 1
       end
 
-      # Counts the suppressed lines. Prints the last of them before the new line, if its text differs.
+      # Counts the suppressed lines; prints the last one before the new line if its text differs.
       def lines(text)
         return [line(text, @held)] if @held.zero? || text == @held_text
         [line(@held_text, @held - 1), line(text, 0)]
