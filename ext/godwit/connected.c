@@ -31,7 +31,7 @@ static int connected_drain_monitor(gw_socket_t *socket) {
     return error;
 }
 
-/* _count_peers: the socket counts its peers from its first endpoint on */
+/* _count_peers: the socket counts its peers from its next bind or connect on */
 static VALUE connected_count_peers(VALUE self) {
     gw_socket_open(self, "wait_connected")->counting = true;
     return Qnil;

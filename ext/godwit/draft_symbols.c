@@ -6,7 +6,7 @@
 
 gw_draft_t gw_draft;
 
-/* The platform gem calls the functions of its own libzmq, not those of another libzmq loaded. */
+/* The platform gem calls the functions of its own libzmq, not those of another loaded libzmq. */
 #ifdef GODWIT_STATIC_LIBZMQ
 #define DRAFT_SYMBOLS_FIND(name) ((void *)(uintptr_t)name)
 static void *draft_symbols_library(void) { return (void *)(uintptr_t)zmq_version; }

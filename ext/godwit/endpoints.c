@@ -35,7 +35,7 @@ static VALUE endpoints_bind(VALUE self, VALUE endpoint) {
     gw_socket_endpoint(self, endpoint, "bind", endpoints_do_bind);
     gw_socket_t *socket = gw_socket_open(self, "bind");
     if (gw_socket_get(socket, ZMQ_LAST_ENDPOINT, bound, &size) || size < 2) return endpoint;
-    /* For udp libzmq reports no endpoint, and unbinds the one that was given to bind. */
+    /* libzmq reports no endpoint for udp; unbind accepts the endpoint that was given to bind. */
     if (!strstr(bound, "://")) return endpoint;
     gw_unsent_attached(socket, bound);
     return rb_utf8_str_new(bound, size - 1);

@@ -87,8 +87,8 @@ module Godwit
         give_up "libzmq or its header zmq.h was not found." unless on_paths?
       end
 
-      # g++ links libzmq and the C++ library into the extension, which then needs glibc alone. Draft
-      # functions are linked by name. libruby.so is not linked: not every Ruby has this file.
+      # g++ links libzmq and the C++ library into the extension, which then needs only glibc. Draft
+      # functions are linked, not looked up. libruby.so is not linked: not every Ruby has this file.
       # standard:disable Style/GlobalVars
       def use_static(folder)
         $INCFLAGS << " -I#{folder}/include"
@@ -104,7 +104,7 @@ module Godwit
         have_header("zmq.h") && have_library("zmq", "zmq_ctx_new", "zmq.h")
       end
 
-      # Checks the header; the extension checks the loaded library when it starts.
+      # Checks the version in zmq.h; lib/godwit/backend/native.rb checks the loaded library's.
       def check_libzmq
         return if checking_for("libzmq >= #{OLDEST_LIBZMQ}") { try_compile(<<~C) }
           #include <zmq.h>
@@ -118,8 +118,8 @@ module Godwit
       def set_flags
         append_cflags(%w[-std=gnu11 -fvisibility=hidden]) # exports only Init_godwit_ext
         return unless enable_config("werror", false)
-        # The flags come after all checks, whose programs have warnings. Unused parameters are
-        # allowed, since many methods do not use their `self`.
+        # The flags are set after all checks, whose test programs cause warnings. Unused parameters
+        # are allowed, since many methods do not use their `self`.
         warnings = " -Wall -Wextra -Wno-unused-parameter -Werror"
         $CFLAGS << warnings # standard:disable Style/GlobalVars
       end

@@ -63,7 +63,7 @@ static bool header_cut_id(gw_bytes_t *text, unsigned char *id) {
     return true;
 }
 
-/* Removes the start of a header that Godwit writes, all that Header::START requires. */
+/* Removes the start of a header as Godwit writes it, as far as Header::START requires it. */
 static bool header_cut_start(gw_bytes_t *header, gw_identity_t *identity) {
     return SKIP(header, start_text) && header_cut_id(header, identity->id) &&
             SKIP(header, "\",\"seq\":") && header_cut_count(header, &identity->seq) &&
@@ -165,7 +165,7 @@ bool gw_identity_parse(gw_bytes_t topic, gw_bytes_t header, gw_identity_t *ident
             identity->t_ns <= INT64_MAX;
 }
 
-/* A line of Ruby's Logger begins with its level's first letter. */
+/* Ruby's Logger begins a line with its level's first letter; other lines have the last level. */
 int gw_line_level(gw_bytes_t line) {
     for (int level = 0; level < GW_LOG_LEVELS; level++) {
         if (line.size > 3 && line.data[0] == labels[level][0] &&

@@ -148,8 +148,9 @@ static VALUE queue_shift(VALUE self) {
 /* _waiters => 1 while the sender sleeps, else 0 */
 static VALUE queue_waiters(VALUE self) { return INT2FIX(queue_opened(self)->asleep); }
 
-/* take(most) => entries, at most a quarter of the bound in bytes; nil when the queue is closed
- * and empty. Sleeps until there is an entry. An interrupt that ends the sleep loses no entry. */
+/* take(most) => up to `most` of the oldest entries, fewer if they exceed a quarter of the bound in
+ * bytes; nil when the queue is closed and empty. Sleeps until there is an entry. An interrupt that
+ * ends the sleep loses no entry. */
 static VALUE queue_take(VALUE self, VALUE most) {
     log_queue_t *queue = queue_opened(self);
     long limit = NUM2LONG(most);

@@ -72,7 +72,7 @@ static void statistics_drop_first(statistics_t *statistics) {
 }
 
 /* Stores the message behind the newest one in the arena. The oldest messages are dropped for room.
- * A message above a quarter of the arena is not stored. Needs the mutex. */
+ * A message larger than a quarter of the arena is not stored. Needs the mutex. */
 static void statistics_store(
         statistics_t *statistics, const gw_bytes_t *frames, int count, size_t bytes) {
     uint32_t header[1 + GW_LOG_FRAMES];
@@ -135,7 +135,7 @@ static void statistics_observe(
     statistics_record(statistics, record ? &identity : NULL, frames, count, bytes);
 }
 
-/* Returns the number of records that the proxy makes of a batch. */
+/* Returns the number of records in a batch; 0: the message is no batch. */
 static int statistics_count(const zmq_msg_t *frames, int count) {
     if (count != 2) return 0;
     return gw_packing_count(zmq_msg_data((zmq_msg_t *)&frames[0]), zmq_msg_size(&frames[0]),
@@ -245,9 +245,9 @@ static VALUE statistics_hex(const unsigned char *id) {
     return rb_usascii_str_new(text, GW_ID_HEX);
 }
 
-/* writers(most) => [id, prog, host (as in a topic), first, last, received, lost, late, bytes, lag
- * in ns, longest lag, ms since its last record, records of each level] of the last writers, the
- * newest first */
+/* writers(most) => [id, prog, host (as in a topic), first and last number, received, lost, late,
+ * bytes, lag in ns, longest lag, ms since its last record, records of each level] of the last
+ * writers, the newest first */
 static VALUE statistics_writers(VALUE self, VALUE wanted) {
     statistics_t *statistics = statistics_get(self, "writers");
     gw_writers_t *table = &statistics->table;

@@ -219,7 +219,7 @@ static void monitor_events_end_unused(gw_socket_t *socket) {
     monitor_events_discard(socket);
 }
 
-/* Runs before the first bind or connect: the count would miss connections of an earlier one. */
+/* Runs before the first bind or connect, so that the count of peers misses no connection. */
 int gw_monitor_count_peers(gw_socket_t *socket, const char *endpoint) {
     if (gw_inproc(endpoint)) return 0; /* libzmq's monitor reports no peers over inproc */
     if (!socket->counting || socket->peers || socket->publisher) return 0;

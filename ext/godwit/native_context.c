@@ -92,7 +92,7 @@ void gw_context_close(gw_context_t *context, const void *vm) {
     int error = pthread_create(&thread, &attributes, native_context_terminate, context);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     pthread_attr_destroy(&attributes);
-    /* Without a thread the context leaks, and close and exit do not wait for it. */
+    /* If no thread can start, the context leaks, and close and exit do not wait for it. */
     if (error) native_context_forget(context);
 }
 

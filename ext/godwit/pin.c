@@ -167,7 +167,8 @@ static size_t pin_registry_size(const void *unused) {
 
 static const rb_data_type_t registry_type = {
         .wrap_struct_name = "Godwit pins",
-        /* The registry lives as long as the process, and rb_gc_mark pins: no free, no compact. */
+        /* The registry needs no free, since it never dies, and no compact, since rb_gc_mark
+         * pins. */
         .function = {.dmark = pin_registry_mark, .dsize = pin_registry_size},
 };
 

@@ -63,7 +63,7 @@ typedef struct gw_proxy {
     bool running;       /* the proxy has claimed the sockets */
 } gw_proxy_t;
 
-void *gw_proxy_run(void *proxy); /* rb_nogvl calls it */
+void *gw_proxy_run(void *proxy); /* rb_nogvl calls this function */
 void gw_budget_release(gw_budget_t *budget);
 
 /* ---- poller.c, monitor.c, proxy.c, addressed.c ---- */

@@ -149,7 +149,8 @@ static bool proxy_loop_within_budget(gw_budget_t *budget, gw_direction_t *direct
     return true;
 }
 
-/* Returns 0 once the message was sent or dropped; EAGAIN: try it again; else the loop must end. */
+/* Returns 0 once the message was sent or dropped; EAGAIN: try again later; else the loop must
+ * end. */
 static int proxy_loop_pass(gw_proxy_t *proxy, gw_direction_t *direction) {
     int error;
     if (proxy->native[GW_CAPTURE] && !direction->captured) {

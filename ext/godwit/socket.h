@@ -77,7 +77,7 @@ extern VALUE gw_cSocket; /* Godwit::Socket */
 /* Raises unless the socket is open, belongs to this process and is in no proxy. */
 gw_socket_t *gw_socket_open(VALUE self, const char *operation);
 gw_call_t gw_call(VALUE self, const char *operation, int64_t milliseconds);
-void gw_stop_diagnosis(gw_call_t *call); /* call it after a successful wait; runs Ruby code */
+void gw_stop_diagnosis(gw_call_t *call); /* call this after a successful wait; runs Ruby code */
 void gw_yield_fiber(gw_call_t *call);    /* lets other fibers run every GW_YIELD_EVERY messages */
 void gw_init_socket(void);
 

@@ -158,7 +158,7 @@ void gw_waiter_remove(gw_wait_queue_t *queue, gw_waiter_t *waiter);
 gw_waiter_t *gw_waiter_claim(gw_wait_queue_t *queue, bool reuse);
 void gw_waiter_release(gw_wait_queue_t *queue, gw_waiter_t *waiter);
 void gw_waiter_free(gw_waiter_t *waiter);
-void gw_waiter_signal(void *waiter); /* a signal handler may call it */
+void gw_waiter_signal(void *waiter); /* a signal handler may call this */
 void gw_waiter_wake(gw_waiter_t *waiter);
 int gw_waiter_close_io(VALUE io); /* returns the state of rb_protect */
 void gw_wait_queue_wake(gw_wait_queue_t *queue);
@@ -274,7 +274,7 @@ bool gw_wait(gw_call_t *call, short events);
 bool gw_wait_on(gw_call_t *call, short events, int fd);
 /* Waits until `fd` is readable; no socket is involved. */
 bool gw_wait_fd(VALUE self, const char *operation, int fd, gw_deadline_t deadline);
-bool gw_wait_poller(gw_call_t *call, gw_poller_t *poller); /* call it only while no watch is due */
+bool gw_wait_poller(gw_call_t *call, gw_poller_t *poller); /* call this if no watch is due */
 bool gw_wait_interrupted(void);      /* whether this is a trap handler that interrupted a wait */
 bool gw_yield_turn(unsigned *calls); /* yields every GW_YIELD_EVERY calls; true: other fibers ran */
 void gw_init_wait(void);

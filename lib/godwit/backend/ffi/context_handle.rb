@@ -26,7 +26,7 @@ module Godwit
         ProcessEnd.add(self)
       end
 
-      # @return [Boolean] false in a forked child, where libzmq's calls would fail for ever
+      # @return [Boolean] false in a forked child, which has none of libzmq's threads
       def own? = @process == Process.pid
 
       def closed? = @closed

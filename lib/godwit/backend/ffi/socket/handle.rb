@@ -67,7 +67,7 @@ module Godwit
       # @return [Boolean] whether a send or receive may skip `use` and `begin` if no thread waits
       def calm? = @calm
 
-      # Ends the count of peers. A send or receive of the slow path begins so, with the lock held.
+      # Ends the count of peers. A send or receive of the slow path calls this with the lock held.
       def begin
         @monitor.stop_counting
         @calm = @state == :open && !@slow_wait.observing?
