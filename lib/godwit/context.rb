@@ -4,7 +4,7 @@ module Godwit
   # Holds libzmq's I/O threads and the sockets that share them; `inproc` endpoints belong to one
   # context. Most programs need only the default context ({Godwit.context}).
   #
-  # **Threads and fibers**: any may use a Context at any time. It is frozen: libzmq has its options.
+  # **Threads and fibers**: any may use a Context, which is frozen: libzmq stores its options.
   #
   # **At exit** open sockets are closed, and the process waits until they have sent their messages,
   # at most their longest linger and a second. `exit!` and a fatal signal do not wait.

@@ -11,8 +11,8 @@ module Godwit
   #   frame.unpack1("N", offset: 4)     # no copy
   #   frame.to_s                        # a copy
   #
-  # **Threads and fibers**: any may read a frame. Sending or closing it raises {BusyError} while
-  # another thread has a memory view of it open, or reads it in a block.
+  # **Threads and fibers**: any may read a frame. A send or a close of the frame raises {BusyError}
+  # while another thread has a memory view of the frame open, or reads the frame in a block.
   #
   # **Ractors**: several Ractors can read a frozen frame (`frame.freeze`, or
   # `Ractor.make_shareable`). A frozen frame cannot be closed. Sending it shares its bytes, so it is

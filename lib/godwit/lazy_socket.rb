@@ -2,8 +2,8 @@
 
 module Godwit
   # A socket that its block opens at the first use, and again in each forked child
-  # ({Godwit.socket}). It has the methods of the socket. A {Poller}, {Loop} or {Proxy} accepts its
-  # {#socket}.
+  # ({Godwit.socket}). A LazySocket has the methods of its socket. A {Poller}, {Loop} or {Proxy}
+  # accepts its {#socket}.
   #
   # **Threads and fibers**: any number may use it at once. The first opens the socket, the others
   # wait for it. A trap handler can use it once the socket is open. It belongs to the main Ractor.

@@ -94,8 +94,8 @@ module Godwit
     #   there is no block
     def readable(thing, &block) = watch(thing, :readable, block)
 
-    # Calls the block whenever a message, or bytes, can be sent. That is most of the time: {#remove}
-    # the callback as soon as there is nothing to send.
+    # Calls the block whenever a message, or bytes, can be sent. Most of the time that is possible:
+    # {#remove} the callback as soon as there is nothing to send.
     # @param thing [Socket, IO, #to_io]
     # @yieldparam thing [Socket, IO, #to_io]
     # @return [self]

@@ -112,10 +112,10 @@ module Godwit
       address
     end
 
-    # @param count [Integer] without it: one Frame; else an Array of at most so many
+    # @param count [Integer] how many frames; not given: one Frame instead of an Array
     # @return [Frame, nil, Array<Frame>]
     def first(*count) = @frames.first(*count)
-    # @param count [Integer] without it: one Frame; else an Array of at most so many
+    # @param count [Integer] how many frames; not given: one Frame instead of an Array
     # @return [Frame, nil, Array<Frame>]
     def last(*count) = @frames.last(*count)
 

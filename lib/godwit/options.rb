@@ -158,7 +158,7 @@ module Godwit
       end
     end
 
-    # Names that users try although no option has them, and what the users may mean.
+    # Names that users try although no option has such a name, and what the users may mean.
     GUESSES = Runtime.shareable({
       hwm: "send_hwm:, recv_hwm:", high_water_mark: "send_hwm:, recv_hwm:",
       timeout: "send_timeout:, recv_timeout:", topic: "subscribe:", topics: "subscribe:",

@@ -18,7 +18,7 @@ module Godwit
   # **Threads and fibers**: any number may use the pool at once. With a `Fiber.scheduler` a wait for
   # a socket lets other fibers run. Trap handlers and other Ractors than the main one cannot use it.
   #
-  # **Fork**: a child starts with no sockets, and opens its own. It does not touch the parent's.
+  # **Fork**: a child starts with no sockets, opens its own, and does not touch the parent's.
   class Pool
     extend Keywords
 

@@ -13,7 +13,7 @@ module Godwit
   #     proxy.statistics.frontend.received # the proxy runs until the block ends
   #   end
   #
-  # **Its sockets** belong to it while it runs: every other use of them raises {BusyError}, except
+  # **Its sockets** are the proxy's while it runs: any other use of them raises {BusyError}, except
   # `close`, `closed?`, `inspect` and `endpoints`. Set options and endpoints before. The proxy ends
   # when one of its sockets, or their context, is closed.
   #

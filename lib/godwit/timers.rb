@@ -13,8 +13,8 @@ module Godwit
   #   timers.wait until timers.empty?
   #
   # **No drift**: on the monotonic clock, the n-th firing of a periodic timer is due at start + n *
-  # interval, however late the ones before it were. **After a stall** it fires once; missed firings
-  # are skipped, and do not count as one of its `times`. A timer never fires early.
+  # interval, however late the ones before it were. **After a stall** a timer fires once; missed
+  # firings are skipped, and do not count as one of its `times`. A timer never fires early.
   #
   # **Order**: by deadline; timers with one deadline fire in the order in which they were made.
   #

@@ -2,7 +2,7 @@
 
 module Godwit
   # Tells when libzmq no longer needs the Strings of one send: `tracker = socket.send(data, track:
-  # true)`. It says nothing about the peer. libzmq does not need a String that was copied.
+  # true)`. A Tracker says nothing about the peer. libzmq does not need a String that was copied.
   #
   # **Threads and fibers**: any number may wait; a wait ends on `Thread#kill`, `Timeout` and
   # signals. Ractors can share a frozen tracker. In a forked child a pending tracker stays pending.

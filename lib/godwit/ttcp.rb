@@ -32,7 +32,7 @@ module Godwit
     # @attr [Integer] bytes of data, sent or received
     # @attr [Float] seconds that the run took
     # @attr [Integer] calls reads or writes of the network
-    # @attr [Usage] usage of the process meanwhile
+    # @attr [Usage] usage of the process during the run
     # @attr [Integer, nil] buffer_address of the buffer in memory; nil where Ruby does not tell it
     # @attr [Exception, nil] error what ended the run early: the peer departed, or no datagram came
     Result = Struct.new(:bytes, :seconds, :calls, :usage, :buffer_address, :error,

@@ -3,7 +3,7 @@
 module Godwit
   module Options
     # A reader and a writer of each socket option, such as `linger` and `linger=`; Booleans have a
-    # reader with a `?` as well. They all call `get` and `set`. Any thread or fiber may call them.
+    # reader with a `?` as well. Readers call `get`, writers `set`. Any thread may call the methods.
     # {file:docs/options.md} lists the options: their types, ranges, defaults.
     module SocketAccessors
     end

@@ -62,7 +62,7 @@ module Godwit
       def record_ns(nanoseconds)
         refuse("nanoseconds", nanoseconds) unless nanoseconds.is_a?(Integer) && nanoseconds >= 0
         nanoseconds = LONGEST if nanoseconds > LONGEST
-        # JRuby's own message of this error would list all counts.
+        # JRuby's own message of a FrozenError would show the whole Array of counts.
         raise FrozenError.new("can't modify frozen #{inspect}", receiver: self) if frozen?
         @count += 1
         @counts[index(nanoseconds)] += 1

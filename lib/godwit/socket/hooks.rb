@@ -16,8 +16,8 @@ module Godwit
 
       __send__(:include, Backend::TAKEOVER) # hides this include from YARD, which cannot resolve it
 
-      # Each keyword of {Socket#initialize} that belongs to a module. The module checks the value
-      # before libzmq makes the socket, and starts with it once the socket has its options.
+      # The keywords of {Socket#initialize} that belong to modules. A module's `check` runs before
+      # libzmq makes the socket, its `start` once the socket has its options.
       KEYWORDS = {
         encoding: Encodings, copy_threshold: Frames, count_peers: Peers, format: Formatted
       }.freeze

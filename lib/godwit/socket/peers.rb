@@ -18,9 +18,9 @@ module Godwit
       # next `recv` or `wait_connected`. Any number of threads and fibers may wait.
       #
       # Except on a PUB the count may be wrong, since libzmq does not tell whose handshake succeeded
-      # or failed. It includes peers lost by {#disconnect} or {#unbind}, a PAIR's second peer, and a
-      # peer that a ROUTER refuses for its routing id. A refused peer, or a malformed handshake, may
-      # hide or imitate the departure of a peer.
+      # or failed. The count includes peers lost by {#disconnect} or {#unbind}, a PAIR's second
+      # peer, and a peer that a ROUTER refuses for its routing id. A refused peer, or a malformed
+      # handshake, may hide or imitate the departure of a peer.
       # @param count [Integer] least number of peers
       # @param timeout [Integer, Float, nil] seconds; nil: for ever
       # @return [self]

@@ -8,7 +8,7 @@ module Godwit
   class JRubyThread < Thread
     # The end of a thread, for which other threads can wait.
     class Ending
-      POLL_INTERVAL = 1 # second between alive? checks: a thread killed early runs no ensure
+      POLL_INTERVAL = 1 # second between alive? checks, for a thread killed before its `ensure`
 
       def initialize
         @lock = Mutex.new

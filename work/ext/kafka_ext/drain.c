@@ -7,7 +7,7 @@ typedef struct {
     rd_kafka_queue_t *queue; /* borrowed during the call */
     int64_t records, bytes;  /* how many are still wanted */
     VALUE found;             /* Array of the results, which the caller's stack keeps alive */
-    size_t first, last;      /* the messages from `first` to before `last` are owned */
+    size_t first, last;      /* messages[first] to messages[last - 1] are not destroyed yet */
     rd_kafka_message_t *messages[DRAIN_SLICE];
 } drain_t;
 

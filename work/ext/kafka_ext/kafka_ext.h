@@ -20,8 +20,9 @@ VALUE gw_text(const char *text);                                 /* a String of 
 void *gw_library_handle(VALUE address); /* raises unless librdkafka is open */
 void gw_init_library(VALUE kafka, VALUE native);
 
-/* block.c. A cursor has offsets of a block's next record: compaction may move the String. */
-typedef enum { GW_VALUES, GW_KEYS, GW_HEADERS, GW_COLUMNS } gw_column_t; /* two are flags */
+/* block.c. A cursor has offsets of a block's next record: compaction may move the String. GW_KEYS
+ * and GW_HEADERS are also the bits of a block's flags. */
+typedef enum { GW_VALUES, GW_KEYS, GW_HEADERS, GW_COLUMNS } gw_column_t;
 typedef struct {
     uint32_t count;
     size_t lengths[GW_COLUMNS], data[GW_COLUMNS]; /* offsets; 0 in lengths: no such column */

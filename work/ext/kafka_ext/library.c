@@ -4,7 +4,7 @@
 #include <ruby/encoding.h>
 
 gw_librdkafka_t gw_rd;
-static VALUE library_kafka, library_path; /* Godwit::Work::Kafka; nil: no library */
+static VALUE library_kafka, library_path; /* module Work::Kafka; path of the open library or nil */
 
 void gw_check(bool right, VALUE error, const char *format, ...) {
     if (right) return;
