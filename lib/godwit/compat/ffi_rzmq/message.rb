@@ -55,7 +55,7 @@ module ZMQ
     alias_method :pointer, :address
     # Replaces the bytes by a copy of another message's bytes.
     # @return [Integer] 0 or -1
-    def copy(source) = take_from(source) { |other| other.content.dup }
+    def copy(source) = take_from(source) { |other| other.outgoing.dup }
 
     # Replaces the bytes by those of another message, which is empty afterwards.
     def move(source)

@@ -52,6 +52,8 @@ rc "set", copy.set(ZMQ::MORE, 1)
 show "not made of an Integer", ZMQ::Message.create(5)
 written = message("....")
 written.data.put_bytes(0, "here")
+rc "copy of what was written to data", copy.copy(written.address)
+show "it", copy.copy_out_string
 rc "what was written to data", push.sendmsg(written)
 rc "recvmsg", pull.recvmsg(moved)
 show "it", moved.copy_out_string
