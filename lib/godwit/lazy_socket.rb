@@ -52,7 +52,7 @@ module Godwit
       nil
     end
 
-    # @return [Boolean] false before the first use
+    # @return [Boolean] whether {#close} was called, or this process's socket is closed
     def closed? = @closed || (!@socket.nil? && @socket.closed?)
     # @return [Boolean] whether this process has used the socket since its start or the fork
     def opened? = !@socket.nil?

@@ -92,7 +92,7 @@ module Godwit
         known
       end
 
-      # @return [Entry, nil] `known` while the file is unchanged; nil: the file does not exist
+      # @return [Entry, nil] `known` if the file is unchanged, else a new Entry; nil: no such file
       def current(file, known)
         path = known ? known.path : Cert.join(@dir, file)
         stat = File.stat(path)

@@ -156,7 +156,7 @@ module Godwit
         "a Godwit::Auth must run in this context" unless socket.zap_domain.to_s.empty?
       end
 
-      # The finding for a peer that accepted the connection and did not answer.
+      # The finding for a peer that does not go on with the handshake.
       def pending(socket, endpoint, bound)
         if bound
           handshake(:handshake, endpoint, "a connected peer does not end it",

@@ -149,12 +149,12 @@ module Godwit
         SystemCallError.new(nil, value) if @kind == :errno && value.positive?
       end
 
-      # @return [Symbol, nil] of a :handshake_failed_protocol, such as :zmtp_mechanism_mismatch
+      # @return [Symbol, nil] why a :handshake_failed_protocol failed, as :zmtp_mechanism_mismatch
       def protocol_error
         PROTOCOL_ERRORS[value]&.first || :unknown if @kind == :protocol
       end
 
-      # @return [Integer, nil] of a :handshake_failed_auth: 300, 400 or 500
+      # @return [Integer, nil] the authenticator's status in a :handshake_failed_auth: 300, 400, 500
       def status
         value if @kind == :status
       end

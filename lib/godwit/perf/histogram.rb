@@ -226,7 +226,7 @@ module Godwit
         level + 100.0 / (TICKS * half)
       end
 
-      # Converts by the decimal text: the Float 99.9 is not exactly 999/10.
+      # Converts a percentage by its decimal text, since the Float 99.9 is not exactly 999/10.
       def exact(percent) = Rational(percent.to_s)
 
       def index(nanoseconds)

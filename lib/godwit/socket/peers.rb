@@ -14,8 +14,8 @@ module Godwit
       private_constant :COUNTING
 
       # Waits until peers have done their handshake; on a PUB, until there are subscriptions (a
-      # second one of a peer to a topic counts too). A bound SUB subscribes at a new peer in its
-      # next `recv` or `wait_connected`. Any number of threads and fibers may wait.
+      # peer's second subscription to a topic counts too). A bound SUB subscribes at a new peer in
+      # its next `recv` or `wait_connected`. Any number of threads and fibers may wait.
       #
       # Except on a PUB the count may be wrong, since libzmq does not tell whose handshake succeeded
       # or failed. The count includes peers lost by {#disconnect} or {#unbind}, a PAIR's second

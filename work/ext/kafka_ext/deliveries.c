@@ -134,9 +134,8 @@ static double deliveries_now(void) {
     return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-/* The only function that waits: as Ruby's IO does, so signals, kills and fiber schedulers work.
- * Returns false after the deadline, and if the handle was released or abandoned. One wait lasts at
- * most 1e6 seconds: the caller repeats it. */
+/* Waits, at most 1e6 seconds a call, as Ruby's IO does: signals, kills and fiber schedulers work.
+ * Returns false after the deadline, and if the handle was released or abandoned. */
 static bool deliveries_wait(call_t *call) {
     uint64_t count;
     double seconds = call->deadline - deliveries_now();
