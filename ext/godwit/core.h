@@ -103,11 +103,11 @@ typedef struct gw_context {
     atomic_int linger;         /* ms, default of the context's sockets; -1: forever */
     atomic_int longest_linger; /* ms, longest linger of a closed socket; exit waits for it */
     atomic_int exit_linger;    /* ms that exit waits if longest_linger is -1; -1: forever */
-    atomic_flag lock;          /* guards the three fields below */
+    atomic_flag lock;          /* guards `sockets`, `early` and `closer` */
     gw_link_t *sockets;        /* borrowed: each socket unlinks itself before it is freed */
     struct gw_early *early;    /* owned: connections to inproc names that are not bound yet */
     void *closer;              /* owned: libzmq socket that ends early connections; NULL at first */
-    struct gw_context *next;   /* list of the process's contexts */
+    struct gw_context *next;   /* next in the list of the process's contexts */
     _Atomic(const void *) closed_by; /* the VM whose close was the last; NULL: CRuby */
     unsigned generation;
     int done_fd; /* eventfd, readable once zmq_ctx_term has returned */

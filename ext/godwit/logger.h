@@ -1,5 +1,4 @@
-/* Declarations that the logger's files share: the layouts of records and entries, and their
- * functions. */
+/* What the logger's files share: the layouts of records and entries, functions that use them. */
 #ifndef GODWIT_LOGGER_H
 #define GODWIT_LOGGER_H
 #include "logger_constants.h"
@@ -56,7 +55,7 @@ typedef struct {
     uint64_t first, last, received, lost, late, bytes, levels[GW_LOG_LEVELS];
     int64_t lag, longest_lag;   /* ns from a record's time to its arrival: last, longest */
     int64_t heard;              /* ms, when the last record came */
-    uint32_t newer, older;      /* indexes of the writers whose last record is next newer, older */
+    uint32_t newer, older;      /* indexes of the writers heard next after, next before this one */
     uint32_t chain;             /* index of the next writer in the same bucket */
     gw_gap_t gaps[GW_LOG_GAPS]; /* gaps in ascending order */
     uint8_t gap_count, prog_size, host_size;

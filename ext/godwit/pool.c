@@ -86,7 +86,7 @@ static char *pool_cut(size_t size, slab_t **from) {
     return data;
 }
 
-/* glibc returns free memory above twice the size of the largest mapped block that was freed, but
+/* glibc returns free memory to the system above twice the largest mapped block that was freed, but
  * the first write to a new page is slow. So this function raises that limit: it frees one block. */
 void gw_raise_trim_threshold(void) {
     static atomic_flag raised = ATOMIC_FLAG_INIT;

@@ -141,8 +141,7 @@ static VALUE proxy_acquire(VALUE self) {
     for (int i = 0; i < GW_SIDES; i++) {
         if (NIL_P(proxy->sockets[i])) continue;
         gw_socket_t *socket = gw_socket_open(proxy->sockets[i], "proxy");
-        /* A waiting thread calls libzmq when it wakes, so the proxy refuses a socket with
-         * waiters. */
+        /* A waiting thread calls libzmq when it wakes, so a socket with waiters is refused. */
         if (socket->queue.first) gw_raise_busy("proxy", proxy->sockets[i]);
     }
     for (int i = 0; i < GW_SIDES; i++) {

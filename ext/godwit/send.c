@@ -73,7 +73,7 @@ static int send_repair_request(gw_socket_t *socket) {
     switch (socket->repair) {
     case GW_REQ_INTACT: return 0;
     case GW_REQ_CUT: return EAGAIN;
-    case GW_REQ_NEEDS_DELIMITER: /* libzmq treats the next frame as the second of a request */
+    case GW_REQ_NEEDS_DELIMITER: /* libzmq adds no delimiter to the next request: send it here */
         error = send_bytes(socket, "", 0, ZMQ_SNDMORE);
         if (!error) socket->repair = GW_REQ_INTACT;
         return error;

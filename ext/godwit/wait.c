@@ -122,7 +122,7 @@ static void wait_after_fork(void) {
     close(fd);
 }
 
-/* Makes the waiter's IO, an epoll of `fd` and of wake_fd. Returns an errno. */
+/* Makes the waiter's IO, over an epoll of `fd` and wake_fd. Returns an errno. */
 static int wait_make_io(gw_waiter_t *waiter, int fd) {
     struct epoll_event event = {.events = EPOLLIN};
     int epoll_fd = epoll_create1(EPOLL_CLOEXEC);

@@ -186,7 +186,7 @@ void gw_watch_unlink(gw_watch_t *watch);      /* unlinks the watch from its sock
 void gw_watches_detach(gw_socket_t *socket);  /* call this before zmq_close */
 void gw_watches_attach(gw_socket_t *socket);  /* after a reopen: attaches the new descriptor */
 void gw_watches_forget(gw_socket_t *socket);  /* call this before the socket is freed */
-void gw_watches_collect(gw_poller_t *poller); /* makes the watches due that had an edge */
+void gw_watches_collect(gw_poller_t *poller); /* makes due each watch whose fd had an edge */
 void gw_watches_free(gw_poller_t *poller);
 
 /* ---- peers.c: counts a socket's peers by the events of its monitor ---- */

@@ -8,7 +8,7 @@ module Godwit
       MAX_SOCKETS = Options.fetch(:max_sockets, :context).id
 
       attr_reader :zmq, :max_sockets, :longest_linger
-      attr_accessor :linger # ms, the default of its sockets
+      attr_accessor :linger # ms, the default of the context's sockets
       attr_accessor :exit_linger # ms that exit waits for a linger without limit; -1: for ever
 
       def initialize
