@@ -250,13 +250,14 @@ static VALUE deliveries_produce(VALUE object, VALUE batches, VALUE seconds) {
     for (long i = 0; i < RARRAY_LEN(batches); i++)
         count += NUM2UINT(deliveries_field(batches, i, 3));
     gw_check(self->rk != NULL, rb_eRuntimeError, "no producer: call attach and bind");
+    int wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    gw_check(wake_fd >= 0, rb_eRuntimeError, "cannot wait for reports: %s", strerror(errno));
     call_t *call = malloc(sizeof *call + count * sizeof(struct record));
+    if (!call) close(wake_fd);
     gw_check(call != NULL, rb_eNoMemError, "no memory for %zu delivery reports", count);
     *call = (call_t){.self = self, .batches = batches, .deadline = deadline, .unsent = count,
-            .missing = count, .wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
+            .missing = count, .wake_fd = wake_fd};
     for (size_t i = 0; i < count; i++) call->records[i] = (struct record){call, -1, -1};
-    if (call->wake_fd < 0) free(call);
-    gw_check(call->wake_fd >= 0, rb_eRuntimeError, "cannot wait for reports: %s", strerror(errno));
     pthread_mutex_lock(&self->lock);
     call->next = self->calls;
     self->calls = call;
@@ -328,9 +329,10 @@ static VALUE deliveries_errors(VALUE object) {
     deliveries_t seen = *self;
     self->errors = 0;
     pthread_mutex_unlock(&self->lock);
-    for (size_t i = seen.errors > 16 ? seen.errors - 16 : 0; i < seen.errors; i++)
-        rb_ary_push(found, rb_assoc_new(INT2NUM(seen.newest[i % 16].code),
-                gw_text(seen.newest[i % 16].text)));
+    size_t first = seen.errors > DELIVERIES_ERRORS ? seen.errors - DELIVERIES_ERRORS : 0;
+    for (size_t i = first; i < seen.errors; i++)
+        rb_ary_push(found, rb_assoc_new(INT2NUM(seen.newest[i % DELIVERIES_ERRORS].code),
+                gw_text(seen.newest[i % DELIVERIES_ERRORS].text)));
     return found;
 }
 
