@@ -1,5 +1,5 @@
-/* Messages to a routing id or a group, and the calls of draft types. A libzmq without drafts has
- * none of them. Every function needs the GVL. */
+/* Methods of draft socket types: sends to a routing id or a group, joins, connect_peer. A libzmq
+ * without drafts makes no such sockets. Every function needs the GVL. */
 #include "proxy.h"
 
 /* _set_group(group, true to join it, false to leave it) */
@@ -73,11 +73,11 @@ static VALUE addressed_send_to(VALUE self, VALUE body, VALUE to, VALUE timeout, 
     }
     gw_begin(&call);
     for (;;) {
-        /* During the wait another thread may send the frame or connect the socket to udp. */
+        /* During a wait another thread may send the frame or connect to udp, so check each time. */
         if (gw_is_frame(body)) gw_frame_check(body, "send");
         addressed_check_size(call.socket, self, body, to);
         int error = addressed_try_send_to(call.socket, body, to, call.tracker);
-        /* A send does not always empty libzmq's mailbox, but a read of the events does. */
+        /* libzmq has a mailbox of commands. A send may not empty it; a read of the events does. */
         if (error == EAGAIN) {
             if (gw_socket_events(call.socket) < 0) error = errno;
             else error = addressed_try_send_to(call.socket, body, to, call.tracker);

@@ -44,7 +44,7 @@ void gw_socket_close(gw_socket_t *socket) {
         gw_proxy_signal(socket->proxy, GW_PROXY_CLOSED);
         return;
     }
-    closing_record_linger(socket); /* Context#close may need the linger before the release */
+    closing_record_linger(socket); /* Context#close may read the linger before zmq_close runs */
     gw_monitor_end(socket);
     gw_wake_all(socket);
     gw_wake_monitor_waiters(socket);

@@ -26,7 +26,7 @@ int gw_drain_subscriptions(gw_socket_t *socket) {
 static int connected_drain_monitor(gw_socket_t *socket) {
     bool any = false;
     int error = gw_monitor_drain(socket, &any);
-    /* A bound SUB sends its subscriptions to a new peer in its next libzmq call: in this one. */
+    /* In this call libzmq sends the subscriptions of a bound SUB to its new peer. */
     if (any) gw_socket_events(socket);
     return error;
 }

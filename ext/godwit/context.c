@@ -27,7 +27,7 @@ static size_t context_size(const void *pointer) {
 
 static const rb_data_type_t context_type = {
         .wrap_struct_name = "Godwit::Context",
-        /* The type needs no mark, since a context has no VALUE. */
+        /* The type needs no dmark function, since context_t has no VALUE. */
         .function = {.dfree = context_free, .dsize = context_size},
         .flags =
                 RUBY_TYPED_FREE_IMMEDIATELY | RUBY_TYPED_WB_PROTECTED | RUBY_TYPED_FROZEN_SHAREABLE,
@@ -139,7 +139,7 @@ static VALUE context_close(VALUE self) {
         context_close_sockets(native);
         gw_context_close(native, NULL);
     }
-    /* A trap handler does not wait: it has interrupted a wait that must end first. */
+    /* In a trap handler close does not wait: the handler interrupted a wait that must end first. */
     if (gw_wait_interrupted()) return Qnil;
     int longest = atomic_load(&native->longest_linger);
     gw_wait_fd(self, "close", native->done_fd,
@@ -167,7 +167,7 @@ static VALUE context_default(VALUE class) {
     return context_usable(known) ? known : Qnil;
 }
 
-/* _propose(candidate) => the default context: the candidate, unless there is one already */
+/* _propose(candidate) => the default context: an open one, or else the candidate from now on */
 static VALUE context_propose(VALUE class, VALUE candidate) {
     VALUE known = atomic_load(&default_context);
     context_of(candidate);

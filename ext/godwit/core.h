@@ -87,7 +87,7 @@ static inline void gw_spin_unlock(atomic_flag *flag) {
     atomic_flag_clear_explicit(flag, memory_order_release);
 }
 
-/* Links a socket into its context's list. CRuby's gw_socket_t and mruby's both begin with it. */
+/* Links a socket into its context's list. The sockets' structs of CRuby and mruby begin with it. */
 typedef struct gw_link {
     struct gw_link *prev, *next;
 } gw_link_t;
@@ -108,7 +108,7 @@ typedef struct gw_context {
     struct gw_early *early;    /* owned: connections to inproc names that are not bound yet */
     void *closer;              /* owned: libzmq socket that ends early connections; NULL at first */
     struct gw_context *next;   /* next in the list of the process's contexts */
-    _Atomic(const void *) closed_by; /* the VM whose close was the last; NULL: CRuby */
+    _Atomic(const void *) closed_by; /* the VM that closed the context last; NULL: CRuby */
     unsigned generation;
     int done_fd; /* eventfd, readable once zmq_ctx_term has returned */
     gw_threads_t threads;
@@ -123,7 +123,7 @@ int gw_message_init(zmq_msg_t *message, const char *data, size_t size);
 /* Makes malloc return less of the freed memory to the system (ADR 40). Needs no lock. */
 void gw_raise_trim_threshold(void);
 
-/* ---- frames.c: frames that a socket buffers; its gw_zmq_ functions wake no waiting thread ---- */
+/* ---- frames.c: frames that a socket buffers; the gw_zmq_ functions wake no waiting thread ---- */
 
 static inline int gw_zmq_receive(void *zmq, zmq_msg_t *message) {
     while (zmq_msg_recv(message, zmq, ZMQ_DONTWAIT) < 0) {

@@ -1,4 +1,4 @@
-/* Finds the descriptor of a new libzmq socket, and the form of its messages. Needs the GVL. */
+/* Finds the descriptor of a new libzmq socket and the gw_form_t of its messages. Needs the GVL. */
 #include "socket.h"
 
 /* A thread-safe type has no ZMQ_FD, so this function makes a zmq_poller, which has an eventfd.

@@ -6,11 +6,11 @@
 
 typedef struct {
     zmq_msg_t message;     /* owned while `live` */
-    gw_pin_t *pin;         /* retained; NULL: the bytes are libzmq's */
+    gw_pin_t *pin;         /* retained: protects the String with the bytes; NULL: libzmq has them */
     rb_encoding *encoding; /* borrowed: encoding of the Strings made of the frame */
-    size_t counted;        /* bytes reported to the collector */
+    size_t counted;        /* bytes reported to the garbage collector */
     atomic_int exports;    /* number of memory views and of blocks that read in place */
-    atomic_flag copying;   /* a lock: zmq_msg_copy writes to its source */
+    atomic_flag copying;   /* lock for zmq_msg_copy, which also writes to the copied message */
     bool live;
     bool more;
 } gw_frame_t;
@@ -39,7 +39,7 @@ static size_t frame_size(const void *pointer) {
 
 static const rb_data_type_t frame_type = {
         .wrap_struct_name = "Godwit::Frame",
-        /* The type needs no dmark and no dcompact, since a pin marks the String. */
+        /* The type needs no dmark and no dcompact: pin.c marks the String of the frame's pin. */
         .function = {.dfree = frame_free, .dsize = frame_size},
         .flags =
                 RUBY_TYPED_FREE_IMMEDIATELY | RUBY_TYPED_WB_PROTECTED | RUBY_TYPED_FROZEN_SHAREABLE,
@@ -66,7 +66,7 @@ static gw_frame_t *frame_unshared(VALUE self, const char *operation) {
     return frame;
 }
 
-/* `count`: bytes to report to the collector; 0 for a String's bytes, which the collector counts. */
+/* `count`: bytes to report to the garbage collector, which counts a String's bytes itself (0). */
 static void frame_fill(gw_frame_t *frame, rb_encoding *encoding, size_t count) {
     frame->live = true;
     frame->encoding = encoding;
@@ -100,8 +100,8 @@ void gw_frame_check(VALUE self, const char *operation) {
     else frame_unshared(self, operation);
 }
 
-/* Makes a message with the same bytes; returns an errno. zmq_msg_copy counts shares in its source,
- * so one thread at a time calls zmq_msg_copy. */
+/* Makes a message with the same bytes; returns an errno. zmq_msg_copy changes a reference count in
+ * the copied message, so one thread at a time calls zmq_msg_copy. */
 int gw_frame_share(VALUE self, zmq_msg_t *message) {
     gw_frame_t *frame = frame_get(self);
     zmq_msg_init(message);

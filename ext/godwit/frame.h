@@ -31,7 +31,7 @@ void gw_init_frame(void);
 
 /* ---- connected.c ---- */
 
-int gw_drain_subscriptions(gw_socket_t *socket); /* returns an errno; EAGAIN: none remains */
+int gw_drain_subscriptions(gw_socket_t *socket); /* returns an errno; EAGAIN: no message remains */
 void gw_init_connected(void);
 
 #endif

@@ -59,7 +59,7 @@ void gw_frames_free(gw_frames_t *frames) {
     *frames = (gw_frames_t){0};
 }
 
-/* Moves the next frame that was read ahead, or else libzmq's next frame; returns an errno. */
+/* Moves the next frame that was read ahead, or else libzmq's, to `message`; returns an errno. */
 static int frames_next(gw_buffered_t *buffered, void *zmq, zmq_msg_t *message) {
     gw_frames_t *ahead = &buffered->ahead;
     if (ahead->first == ahead->last) return gw_zmq_receive(zmq, message);
@@ -85,7 +85,7 @@ static int frames_read_to_end(gw_buffered_t *buffered, void *zmq) {
 }
 
 /* Receives the rest of a message before a disconnect; returns an errno. A read of ZMQ_EVENTS makes
- * these types receive a first frame; a disconnect before the other frames makes libzmq abort. */
+ * a ROUTER or SUB receive a first frame; a disconnect before the other frames lets libzmq abort. */
 int gw_buffered_read_ahead(gw_buffered_t *buffered, void *zmq, int type) {
     if (type != ZMQ_ROUTER && type != ZMQ_REP && type != ZMQ_SUB && type != ZMQ_XSUB) return 0;
     int error = 0;

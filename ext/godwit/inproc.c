@@ -1,6 +1,6 @@
 /* Connections over inproc to names that are not bound yet: libzmq may abort when such a name is
  * bound. So each connection gets its own endpoint, which Godwit binds briefly to complete or to end
- * the connection. Functions gw_… lock the context; the callers of the others have locked it. */
+ * the connection. The context's lock guards the list of these connections. */
 #include "core.h"
 #include <fcntl.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@
 
 typedef struct gw_early {
     struct gw_early *next; /* next in the context's list, which has the order of the connects */
-    const void *owner;     /* borrowed; NULL: the socket is closed, its messages linger */
+    const void *owner;     /* borrowed: the socket that connected; NULL: closed, messages linger */
     int64_t until;         /* ms: end of the linger, or GW_FOREVER */
     int type;              /* type of the socket */
     bool joined;           /* a socket has bound the name and accepted the connection */

@@ -45,7 +45,7 @@ typedef struct {
 } gw_packed_t;
 
 /* The first and last number of consecutive records that were not received. A record of the gap that
- * arrives late ends, shortens or splits it (lib/godwit/logger/reading/writer_statistics.rb). */
+ * arrives late shortens, splits or ends the gap (logger/reading/writer_statistics.rb). */
 typedef struct {
     uint64_t first, last;
 } gw_gap_t;
@@ -53,9 +53,9 @@ typedef struct {
 typedef struct {
     unsigned char id[GW_LOG_ID_BYTES];
     uint64_t first, last, received, lost, late, bytes, levels[GW_LOG_LEVELS];
-    int64_t lag, longest_lag;   /* ns from a record's time to its arrival: last, longest */
+    int64_t lag, longest_lag;   /* ns from a record's time to its arrival: last record, longest */
     int64_t heard;              /* ms, when the last record came */
-    uint32_t newer, older;      /* indexes of the writers heard next after, next before this one */
+    uint32_t newer, older;      /* indexes: next and previous writer in the order of `heard` */
     uint32_t chain;             /* index of the next writer in the same bucket */
     gw_gap_t gaps[GW_LOG_GAPS]; /* gaps in ascending order */
     uint8_t gap_count, prog_size, host_size;

@@ -1,6 +1,6 @@
-/* The layout of a record's topic and header, as lib/godwit/logger/wire/header.rb. The proxy's loop
- * calls gw_identity_parse and gw_line_level without the GVL, so they touch no Ruby and need no
- * lock. The methods need the GVL. */
+/* Reads and writes a record's topic and header, like lib/godwit/logger/wire/header.rb. The proxy's
+ * loop calls gw_identity_parse and gw_line_level without the GVL, so these two functions use no
+ * Ruby object and need no lock. The methods need the GVL. */
 #include "logger.h"
 #include <ruby/encoding.h>
 
@@ -63,7 +63,7 @@ static bool header_cut_id(gw_bytes_t *text, unsigned char *id) {
     return true;
 }
 
-/* Removes the start of a header as Godwit writes it, as far as Header::START requires it. */
+/* Removes the first four members of a header, in the order in which Godwit writes them. */
 static bool header_cut_start(gw_bytes_t *header, gw_identity_t *identity) {
     return SKIP(header, start_text) && header_cut_id(header, identity->id) &&
             SKIP(header, "\",\"seq\":") && header_cut_count(header, &identity->seq) &&
@@ -165,7 +165,7 @@ bool gw_identity_parse(gw_bytes_t topic, gw_bytes_t header, gw_identity_t *ident
             identity->t_ns <= INT64_MAX;
 }
 
-/* Ruby's Logger begins a line with its level's first letter; other lines have the last level. */
+/* Ruby's Logger begins a line with the first letter of its level; other lines have level ANY. */
 int gw_line_level(gw_bytes_t line) {
     for (int level = 0; level < GW_LOG_LEVELS; level++) {
         if (line.size > 3 && line.data[0] == labels[level][0] &&

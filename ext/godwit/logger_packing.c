@@ -1,6 +1,6 @@
-/* Godwit::Backend::Native::Packing: packs records into batches (docs/log-wire.md), as
- * lib/godwit/logger/wire/packing.rb. The proxy's loop calls the functions above `primitives`
- * without the GVL, so they touch no Ruby. The primitives need the GVL. */
+/* Godwit::Backend::Native::Packing: packs records into batches (docs/log-wire.md), like
+ * lib/godwit/logger/wire/packing.rb. The proxy's loop calls the functions above the line
+ * "primitives" without the GVL, so these use no Ruby object. The primitives need the GVL. */
 #include "logger.h"
 #include <arpa/inet.h>
 
@@ -8,7 +8,7 @@ enum { SIZE = GW_LOG_SIZE_BYTES, SIZES = GW_LOG_PACKED_HEAD_BYTES };
 
 static const char mark_text[] = GW_LOG_BATCH_MARK; /* the first frame of a batch */
 
-/* ---- a batch, without the GVL ---- */
+/* ---- reads of a batch, without the GVL ---- */
 
 static size_t packing_number(const unsigned char *bytes, int count) {
     size_t number = 0;

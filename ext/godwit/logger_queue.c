@@ -105,7 +105,7 @@ static size_t queue_entry_bytes(VALUE entry) {
     return bytes;
 }
 
-/* now(stream, thread) => Entry of this moment, still without a text */
+/* now(stream, thread) => Entry with the present time, and without a text */
 static VALUE queue_entry_now(VALUE self, VALUE stream, VALUE thread) {
     return rb_struct_new(self, stream, LL2NUM(gw_nanoseconds(CLOCK_REALTIME)),
             LL2NUM(gw_nanoseconds(CLOCK_MONOTONIC)), thread, Qnil, Qnil, Qnil, Qnil);

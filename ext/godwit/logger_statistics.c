@@ -5,7 +5,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-/* A stored message: the arena has its number of frames, their sizes and their bytes in a row. */
+/* A stored message, at `offset` of `arena`: number of frames, sizes of the frames, their bytes. */
 typedef struct {
     size_t offset, size;
 } slot_t;
@@ -39,7 +39,7 @@ static size_t statistics_size(const void *pointer) {
             statistics->most * sizeof(slot_t) + statistics->arena_size;
 }
 
-/* The type needs no mark and no compact, since it has no VALUE. */
+/* The type needs no dmark and no dcompact, since statistics_t has no VALUE. */
 static const rb_data_type_t statistics_type = {
         .wrap_struct_name = "Godwit::Backend::Native::Statistics",
         .function = {.dfree = statistics_free, .dsize = statistics_size},

@@ -267,8 +267,8 @@ void gw_monitor_free(gw_socket_t *socket) {
     monitor_events_discard(socket);
 }
 
-/* Runs in a reopen: the new libzmq socket has no endpoint yet, so no event is lost. If no
- * descriptor is free for the monitor's new PAIR, the monitor ends. */
+/* Socket#_reopen calls this function before the new libzmq socket has an endpoint, so no event is
+ * lost. If no descriptor is free for the monitor's new PAIR, the monitor ends. */
 void gw_monitor_move(gw_socket_t *socket, void *before) {
     struct gw_monitor *monitor = socket->monitor;
     if (!monitor) return;

@@ -140,7 +140,7 @@ bool gw_contexts_await(const void *vm, int64_t start, int64_t most) {
     int64_t ms = INT64_MAX;
     gw_spin_lock(&contexts_lock);
     for (context = contexts; context; context = context->next) {
-        if (atomic_load(&context->opens) != 0) continue; /* open: no thread terminates it */
+        if (atomic_load(&context->opens) != 0) continue; /* in use: no reaper terminates it yet */
         if (vm && atomic_load(&context->closed_by) != vm) continue;
         int longest = atomic_load(&context->longest_linger);
         if (longest == GW_FOREVER) longest = atomic_load(&context->exit_linger);

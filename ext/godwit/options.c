@@ -12,7 +12,7 @@ typedef union {
 
 static VALUE wire; /* Godwit::Options::Wire::TABLE */
 
-/* Returns the kind of an option's values. Sets `max` to the bytes of the longest; 0: unknown. */
+/* Returns the kind of an option's value. Sets `max` to the longest value's bytes; 0: unknown. */
 static kind_t options_kind(VALUE id, size_t *max) {
     VALUE row = rb_hash_lookup(wire, id);
     if (NIL_P(row)) rb_raise(rb_eArgError, "no socket option has the number %" PRIsVALUE, id);

@@ -7,7 +7,7 @@
 
 enum { SWEEP_EVERY = 64 /* new pins between two sweeps */ };
 
-/* One tracked send. Its references are the Ruby object and the pins that it waits for. */
+/* One tracked send. `refs` counts its Ruby object and each pin that the tracker waits for. */
 struct gw_tracker {
     atomic_int refs;
     atomic_int pending; /* pins that are not done, and 1 while the send is under way */
@@ -22,7 +22,7 @@ typedef struct watch {
 struct gw_pin {
     struct gw_pin *next;        /* borrowed: the next pin in the list `pins` */
     VALUE string;               /* marked and never moved until the pin is done */
-    _Atomic(watch_t *) watches; /* owned: its trackers; &done once libzmq freed the message */
+    _Atomic(watch_t *) watches; /* owned: the pin's trackers; &done once libzmq freed the message */
     atomic_int refs;            /* references of the list, of libzmq and of frames */
 };
 
@@ -167,8 +167,8 @@ static size_t pin_registry_size(const void *unused) {
 
 static const rb_data_type_t registry_type = {
         .wrap_struct_name = "Godwit pins",
-        /* The registry needs no free, since it never dies, and no compact, since rb_gc_mark
-         * pins. */
+        /* The registry needs no dfree, since it is never collected, and no dcompact, since
+         * rb_gc_mark keeps the Strings in place. */
         .function = {.dmark = pin_registry_mark, .dsize = pin_registry_size},
 };
 
@@ -190,7 +190,7 @@ static size_t pin_tracker_size(const void *pointer) { return pointer ? sizeof(gw
 
 static const rb_data_type_t tracker_type = {
         .wrap_struct_name = "Godwit::Tracker",
-        /* The type needs neither mark nor compact, since a tracker has no VALUE. */
+        /* The type needs no dmark and no dcompact, since a tracker has no VALUE. */
         .function = {.dfree = pin_tracker_free, .dsize = pin_tracker_size},
         .flags = RUBY_TYPED_FREE_IMMEDIATELY | RUBY_TYPED_FROZEN_SHAREABLE,
 };

@@ -256,10 +256,10 @@ static VALUE poller_members(VALUE self, VALUE operation) {
 
 static int poller_poll_socket(VALUE self, gw_watch_t *watch) {
     gw_socket_t *socket = watch->socket;
-    /* Only the proxy may poll the socket. The release from the proxy makes the watch due again. */
+    /* While a proxy uses the socket, no poller may poll it. proxy_release wakes the pollers. */
     if (socket && socket->state == GW_IN_PROXY) return 0;
     if (!socket || socket->state != GW_OPEN) poller_raise_closed(watch->object, "wait");
-    /* A reopen of the socket may have failed to add the new descriptor to the epoll. */
+    /* Socket#_reopen may have failed to add the socket's new descriptor to the epoll. */
     int error = watch->fd < 0 ? gw_watch_attach(watch, socket->fd) : 0;
     if (error) gw_raise(error, "wait", self, Qnil);
     int events = gw_socket_events(socket);
@@ -288,7 +288,7 @@ static int poller_poll_io(gw_watch_t *watch) {
     return ready;
 }
 
-/* Returns the ready members, which stay due, as [object, events, object, events…]; or nil. */
+/* Returns the ready members, which stay in `due`, as [object, events, object, events…] or nil. */
 static VALUE poller_poll_due(VALUE self, gw_poller_t *poller) {
     VALUE ready = Qnil;
     gw_watch_t *next;
@@ -306,8 +306,8 @@ static VALUE poller_poll_due(VALUE self, gw_poller_t *poller) {
     return ready;
 }
 
-/* Makes IOs due that epoll does not report: closed IOs, and IOs with bytes in Ruby's buffer, which
- * IO#ungetbyte may have put there. */
+/* Adds IOs to `due` that epoll does not report: closed IOs, and IOs with bytes in Ruby's buffer,
+ * which IO#ungetbyte may have put there. */
 static void poller_check_ios(gw_poller_t *poller) {
     for (long i = 0, remaining = poller->ios; remaining > 0; i++) {
         gw_watch_t *watch = poller->watches[i];

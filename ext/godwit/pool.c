@@ -86,8 +86,8 @@ static char *pool_cut(size_t size, slab_t **from) {
     return data;
 }
 
-/* glibc returns free memory to the system above twice the largest mapped block that was freed, but
- * the first write to a new page is slow. So this function raises that limit: it frees one block. */
+/* glibc returns free memory to the system when it exceeds twice the largest mmap block ever freed.
+ * Pages that come back are slow at first. Freeing one large block here raises glibc's limit. */
 void gw_raise_trim_threshold(void) {
     static atomic_flag raised = ATOMIC_FLAG_INIT;
     if (atomic_flag_test_and_set_explicit(&raised, memory_order_relaxed)) return;

@@ -152,7 +152,7 @@ static VALUE proxy_acquire(VALUE self) {
         if (gw_socket_get(socket, ZMQ_LINGER, &socket->proxy_linger, &size))
             socket->proxy_linger = 0;
         socket->state = GW_IN_PROXY;
-        socket->sent_before--; /* so gw_sent is not 0, and a close lingers: the loop may send */
+        socket->sent_before--; /* now gw_sent is above 0, so that a close lingers: the loop sends */
         socket->proxy = &proxy->control;
     }
     atomic_fetch_and(&proxy->control.bits, GW_PROXY_PAUSE);

@@ -64,7 +64,7 @@ static inline VALUE recv_try(gw_call_t *call, bool as_frames) {
     gw_socket_t *socket = call->socket;
     zmq_msg_t frame;
     zmq_msg_init(&frame);
-    /* A read of the events makes libzmq forget the departed peer. */
+    /* A read of the events ends a REQ's wait for the reply of a departed peer. */
     if (RB_UNLIKELY(socket->stale_reply_pipe)) gw_socket_events(socket);
     int error = gw_receive_frame(socket, &frame);
     if (RB_UNLIKELY(error)) {
@@ -168,7 +168,7 @@ static VALUE recv_many(VALUE self, VALUE most, VALUE timeout) {
     return recv_batch(&call, NUM2LONG(most), false);
 }
 
-/* _recv_frames(most, timeout) => Array of the Frames of whole messages, or nil as _recv_many */
+/* _recv_frames(most, timeout) => Array of whole messages' Frames, or nil when time is up before */
 static VALUE recv_frames(VALUE self, VALUE most, VALUE timeout) {
     gw_call_t call = recv_call(self, "recv_frames", timeout);
     return recv_batch(&call, NUM2LONG(most), true);
@@ -182,7 +182,7 @@ static VALUE recv_into(VALUE self, VALUE buffer, VALUE timeout) {
     zmq_msg_init(&message);
     int error;
     for (;;) {
-        /* Before the receive: rb_str_modify raises for a frozen buffer, and unshares its memory. */
+        /* rb_str_modify precedes the receive, since it raises for a frozen buffer. */
         rb_str_modify(buffer);
         error = gw_receive_frame(call.socket, &message);
         if (error != EAGAIN) break;

@@ -64,7 +64,7 @@ static int send_set_relaxed(gw_socket_t *socket, bool relaxed) {
     return gw_socket_set(socket, ZMQ_REQ_RELAXED, &value, sizeof value);
 }
 
-/* ---- a REQ whose request was cut in mid-message (ADR 3) ---- */
+/* ---- a REQ whose peer vanished in mid-message (ADR 3) ---- */
 
 /* Makes a bound REQ able to begin a request again. (send_recreate recreates a connected REQ.)
  * Returns an errno. */
@@ -82,13 +82,13 @@ static int send_repair_request(gw_socket_t *socket) {
         if (error) return error;
         socket->repair = GW_REQ_NEEDS_RELAX;
         /* fall through */
-    case GW_REQ_NEEDS_RELAX: /* libzmq expects a reply; the caller resets ZMQ_REQ_RELAXED */
+    case GW_REQ_NEEDS_RELAX: /* a relaxed REQ may send without a reply; the caller resets this */
         return send_set_relaxed(socket, true);
     }
     return 0;
 }
 
-/* Recreates the REQ, as REQ#request does, if the recreation loses no message. */
+/* Replaces the libzmq socket of a REQ that only connects; a bound REQ needs a repair instead. */
 static void send_recreate(VALUE self, gw_socket_t *socket) {
     long remaining = socket->cut_remaining;
     if (RTEST(rb_funcall(self, rb_intern("_recreate"), 0))) return;
@@ -104,7 +104,7 @@ static void send_mark_sent(VALUE message) {
 }
 
 /* Sends a whole message; returns an errno. libzmq gives EAGAIN in mid-message if the peer vanished
- * (gw_cut). This function returns EAGAIN if it sent no frame, or if a REQ was cut. */
+ * (gw_cut). This function returns EAGAIN if it sent no frame, or only some frames on a REQ. */
 static int send_try_frames(gw_socket_t *socket, VALUE message, gw_tracker_t *tracker) {
     bool single = !RB_TYPE_P(message, T_ARRAY);
     long count = single ? 1 : RARRAY_LEN(message), i;
@@ -128,7 +128,7 @@ static int send_try_frames(gw_socket_t *socket, VALUE message, gw_tracker_t *tra
         }
         if (RB_UNLIKELY(socket->repair == GW_REQ_NEEDS_RELAX)) {
             send_set_relaxed(socket, socket->relaxed);
-            /* The first frame was sent, so libzmq has begun a new request. */
+            /* If the first frame was sent, libzmq has begun a new request. */
             if (i > 1 || !error) socket->repair = GW_REQ_INTACT;
         }
         if (RB_LIKELY(!error)) {

@@ -1,5 +1,5 @@
-/* Splits a command's output for Godwit::Shell::Rows; also two functions for child processes that
- * Ruby lacks. All functions need the GVL. None waits: lib/godwit/shell waits with a Poller. */
+/* Splits a command's output for Godwit::Shell::Rows. Two functions observe child processes in ways
+ * that Ruby lacks. All functions need the GVL. None waits: lib/godwit/shell waits with a Poller. */
 #include "proxy.h"
 #include <sys/syscall.h>
 #include <sys/wait.h>

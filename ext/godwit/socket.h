@@ -56,7 +56,7 @@ void gw_init_unsent(VALUE native);
 
 /* ---- closing.c ---- */
 
-/* Describes the socket for inproc.c. `zmq` is its libzmq socket or, in a reopen, the former one. */
+/* Describes the socket for inproc.c. `zmq` is its libzmq socket; in _reopen the former one. */
 static inline gw_inproc_end_t gw_inproc_end(const gw_socket_t *socket, void *zmq) {
     return (gw_inproc_end_t){socket->context, socket, zmq, socket->type};
 }

@@ -19,7 +19,7 @@ int gw_settle(gw_socket_t *socket, int error) {
     return error;
 }
 
-/* A whole message changes the state of a REQ or REP, so other waiters may go on without an edge. */
+/* A whole message changes the state of a REQ or REP, which no edge reports: wake its waiters. */
 void gw_settle_message(gw_socket_t *socket) {
     if (socket->state == GW_IN_PROXY || socket->in_batch) return;
     if (socket->type == ZMQ_REQ || socket->type == ZMQ_REP) gw_wake_all(socket);

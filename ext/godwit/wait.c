@@ -58,7 +58,7 @@ static VALUE wait_without_gvl(VALUE argument) {
     poll_t *poll = (poll_t *)argument;
     unsigned generation = atomic_load(&gw_generation);
     rb_thread_check_ints();
-    /* A trap handler has forked, and this is the child. */
+    /* The generation differs in a child that a trap handler has just forked. */
     if (generation != atomic_load(&gw_generation)) return Qnil;
     rb_nogvl(wait_poll_both, poll, gw_waiter_signal, poll->waiter,
             RB_NOGVL_INTR_FAIL | RB_NOGVL_UBF_ASYNC_SAFE);
@@ -295,11 +295,11 @@ bool gw_wait_fd(VALUE self, const char *operation, int fd, gw_deadline_t deadlin
 
 /* ---- pollers (ADR 13) ---- */
 
-/* Returns whether Linux refused to put the poller's epoll into another one. Linux allows 500 epolls
- * over one epoll, and 100 if a scheduler's own epoll contains them. */
+/* Returns whether Linux refused to add the poller's epoll to another epoll. Linux allows 500 epolls
+ * that contain one epoll, and 100 if a fiber scheduler's epoll contains these. */
 static bool wait_too_many_epolls(void) {
     VALUE error = rb_errinfo();
-    if (!RB_TYPE_P(error, T_OBJECT)) return false; /* the state comes from a kill or a throw */
+    if (!RB_TYPE_P(error, T_OBJECT)) return false; /* a kill or a throw, not an exception */
     return RTEST(rb_obj_is_kind_of(error, rb_const_get(rb_mErrno, rb_intern("EINVAL")))) ||
             RTEST(rb_obj_is_kind_of(error, rb_const_get(rb_mErrno, rb_intern("ELOOP"))));
 }

@@ -62,10 +62,10 @@ typedef struct gw_socket {
     gw_context_t *context;           /* retained */
     gw_wait_queue_t queue;           /* waiters for messages, room to send, or subscriptions */
     gw_wait_queue_t monitor_waiters; /* waiters for monitor events; messages do not wake them */
-    struct gw_watch *watches;        /* borrowed: the socket's entries in pollers */
+    struct gw_watch *watches;        /* borrowed: one gw_watch_t for each poller with the socket */
     struct gw_peers *peers;          /* owned; NULL: the socket does not count its peers */
     struct gw_monitor *monitor;      /* owned; NULL: no Monitor and no peer count needs events */
-    gw_proxy_control_t *proxy; /* borrowed from the proxy that uses the socket, open or closing */
+    gw_proxy_control_t *proxy; /* borrowed from the proxy that uses the socket; NULL: no proxy */
     void *poller;              /* owned: a thread-safe type's zmq_poller; NULL for other types */
     rb_encoding *encoding;     /* borrowed: encoding of received Strings */
     long subscriptions;        /* PUB: its peers' subscriptions, see gw_drain_subscriptions */
@@ -91,7 +91,7 @@ typedef struct gw_socket {
     long cut_remaining;      /* REQ: frames not sent when the message was cut */
     bool attached;           /* has or had an endpoint: the high-water marks are fixed */
     bool in_batch;           /* gw_batch is running, and wakes the waiters at its end */
-    uint64_t sent_before;    /* `counts.sent` at the last reopen of the libzmq socket */
+    uint64_t sent_before;    /* `counts.sent` when the present libzmq socket was made */
     char *names;             /* owned: endpoints other than inproc, see unsent.c; NULL: none */
     bool udp;                /* has or had a udp:// endpoint, which limits the size of messages */
     bool counting;           /* the next bind or connect begins the count of peers */
@@ -146,7 +146,7 @@ typedef struct gw_watch {
     gw_socket_t *socket; /* borrowed; NULL for an IO, or once the socket was freed */
     VALUE object;        /* the registered object */
     VALUE io;            /* the object's IO, or nil */
-    uint64_t serial;     /* identifies the epoll's entry, which a fork may let outlive the watch */
+    uint64_t serial;     /* names this watch in the epoll, where a fork may leave removed watches */
     int fd;              /* borrowed: registered in the poller's epoll; -1: none */
     short events;        /* events that the user wants */
     bool due;
@@ -170,7 +170,7 @@ void gw_wait_queue_compact(gw_wait_queue_t *queue);
 size_t gw_wait_queue_size(const gw_wait_queue_t *queue);
 /* Returns the number of threads and fibers that wait in the queue. */
 long gw_wait_queue_count(const gw_wait_queue_t *queue);
-void gw_watch_touch(gw_watch_t *watch); /* makes the watch due, wakes its poller's waiters */
+void gw_watch_touch(gw_watch_t *watch); /* adds to the poller's list `due`, wakes its waiters */
 void gw_wake_all(gw_socket_t *socket);  /* wakes waiters and pollers, but no monitor waiters */
 void gw_wake_monitor_waiters(gw_socket_t *socket);
 bool gw_edge_passed(gw_socket_t *socket);
@@ -179,14 +179,14 @@ bool gw_clear_signal(gw_socket_t *socket); /* thread-safe type: returns whether 
 
 /* ---- watches.c: the sockets and IOs of pollers ---- */
 
-void gw_watch_settle(gw_watch_t *watch);        /* makes the watch not due */
+void gw_watch_settle(gw_watch_t *watch);        /* removes the watch from the poller's `due` */
 int gw_watch_attach(gw_watch_t *watch, int fd); /* returns an errno */
 void gw_watch_detach(gw_watch_t *watch);
 void gw_watch_unlink(gw_watch_t *watch);      /* unlinks the watch from its socket */
 void gw_watches_detach(gw_socket_t *socket);  /* call this before zmq_close */
-void gw_watches_attach(gw_socket_t *socket);  /* after a reopen: attaches the new descriptor */
+void gw_watches_attach(gw_socket_t *socket);  /* call this with a new libzmq socket */
 void gw_watches_forget(gw_socket_t *socket);  /* call this before the socket is freed */
-void gw_watches_collect(gw_poller_t *poller); /* makes due each watch whose fd had an edge */
+void gw_watches_collect(gw_poller_t *poller); /* adds each watch whose fd had an edge to `due` */
 void gw_watches_free(gw_poller_t *poller);
 
 /* ---- peers.c: counts a socket's peers by the events of its monitor ---- */
@@ -203,7 +203,7 @@ enum {
 struct gw_peers *gw_peers_new(bool unordered); /* NULL: no memory */
 void gw_peers_free(struct gw_peers *peers);
 void gw_peers_record(struct gw_peers *peers, uint64_t event, int value);
-/* Returns the number of connections that have shaken hands; false: of all open connections. */
+/* Returns the number of open connections; if `shaken_hands`, of those with a finished handshake. */
 long gw_peers_count(const struct gw_peers *peers, bool shaken_hands);
 
 /* ---- monitor_events.c: libzmq's monitor events, and the Monitors' queues for them ---- */
@@ -274,7 +274,7 @@ bool gw_wait(gw_call_t *call, short events);
 bool gw_wait_on(gw_call_t *call, short events, int fd);
 /* Waits until `fd` is readable; no socket is involved. */
 bool gw_wait_fd(VALUE self, const char *operation, int fd, gw_deadline_t deadline);
-bool gw_wait_poller(gw_call_t *call, gw_poller_t *poller); /* call this if no watch is due */
+bool gw_wait_poller(gw_call_t *call, gw_poller_t *poller); /* call this while `due` is empty */
 bool gw_wait_interrupted(void);      /* whether this is a trap handler that interrupted a wait */
 bool gw_yield_turn(unsigned *calls); /* yields every GW_YIELD_EVERY calls; true: other fibers ran */
 void gw_init_wait(void);

@@ -57,7 +57,7 @@ void gw_waiter_release(gw_wait_queue_t *queue, gw_waiter_t *waiter) {
 }
 
 void gw_waiter_free(gw_waiter_t *waiter) {
-    close(waiter->wake_fd); /* the collector closes the IO, which owns the epoll descriptor */
+    close(waiter->wake_fd); /* Ruby's garbage collector closes `io`, which owns epoll_fd */
     xfree(waiter);
 }
 
@@ -135,7 +135,7 @@ void gw_watch_touch(gw_watch_t *watch) {
     gw_wait_queue_wake(&poller->queue);
 }
 
-/* Wakes the waiters, and makes the socket due in pollers: a change may cause no edge of ZMQ_FD. */
+/* Wakes the waiters, also those in pollers: some changes of a socket cause no edge of ZMQ_FD. */
 void gw_wake_all(gw_socket_t *socket) {
     gw_wait_queue_wake(&socket->queue);
     for (gw_watch_t *watch = socket->watches; watch; watch = watch->next) gw_watch_touch(watch);

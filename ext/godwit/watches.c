@@ -45,7 +45,7 @@ int gw_watch_attach(gw_watch_t *watch, int fd) {
     if (epoll_ctl(watch->poller->epoll_fd, fd == watch->fd ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, fd,
                 &event) == 0)
         watch->fd = fd;
-    /* EPERM: epoll refuses a plain file, which is always ready; its watch is always due. */
+    /* EPERM: epoll refuses a plain file. Such a file is always ready, so it stays in `due`. */
     else if (errno != EPERM || watch->socket) return errno;
     return 0;
 }

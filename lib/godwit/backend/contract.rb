@@ -18,8 +18,8 @@ module Godwit
       # The primitives of draft types. A backend whose `draft?` is false lacks them.
       DRAFT_SOCKET = %i[_set_group _connect_peer _send_to].freeze
 
-      # Of a poller, _members and _wait give [object, events, object, events…]; events are bits: 1
-      # readable, 2 writable, 4 error. Of a proxy, _control accepts :stop, :pause or :resume.
+      # A poller's _members and _wait give [object, events, object, events…]; events are bits: 1
+      # readable, 2 writable, 4 error. A proxy's _control accepts :stop, :pause or :resume. Its
       # _observe accepts an object with `record`; the extension accepts only its own Statistics.
       CLASSES = {
         Context: %i[

@@ -13,8 +13,8 @@ module Godwit
       # libzmq's threads may still run.
       FLAGS = ::FFI::DynamicLibrary::RTLD_LAZY | ::FFI::DynamicLibrary::RTLD_LOCAL | 0x1000
       MESSAGE_SIZE = 128 # bytes for a zmq_msg_t, which has 64
-      # Reads of any address are offsets from this pointer, so that a message needs no pointer of
-      # its own. The gem ffi refuses to read from a pointer to 0.
+      # A read of any address uses its offset from this pointer, so that a message needs no pointer
+      # of its own. The pointer is to 1, since the gem ffi refuses to read from a pointer to 0.
       MEMORY = ::FFI::Pointer.new(1)
 
       class << self

@@ -114,7 +114,7 @@ module Godwit
           return true
         end
         socket = Backend::FFI.handle_of(member.object)
-        # Only the proxy may poll its socket. A release from the proxy wakes the socket's waiters.
+        # While a proxy uses a socket, no Poller may poll it. The proxy's end wakes its waiters.
         return socket.lock.synchronize { socket.waiting.add(waiter) } && true if socket.in_proxy?
         socket.use do
           next false if socket.raw.events.anybits?(member.events)

@@ -34,7 +34,7 @@ module Godwit
         self
       end
 
-      # This limit has no effect: only high-water marks bound libzmq's queues (docs/runtimes.md).
+      # A limit in bytes has no effect: only high-water marks bound the queues (docs/runtimes.md).
       def _bound(_bytes) = self
 
       def _acquire = with_error_translation(:proxy) { handle!.acquire }

@@ -149,7 +149,7 @@ module Godwit
 
       def _set_option(id, value)
         with_handle(:set) do |handle|
-          # libzmq would resize pipes that its I/O thread may be ending; it refuses negative marks.
+          # libzmq would resize pipes that its I/O thread may be ending. It refuses values below 0.
           raise Failed, StateError if handle.attached && MARKS.include?(id) && value >= 0
           raise Failed.new(UnsupportedError, NO_USE_FD) if id == USE_FD && value >= 0
           handle.raw.set(id, value)

@@ -147,7 +147,7 @@ module Godwit
         end
         readable = direction.live? && events[direction.from].anybits?(READABLE)
         return unless direction.remaining? || readable
-        # A REP can send once it has received a request.
+        # If both sides are one REP, the REP is writable only once it has received a request.
         return if events[direction.to].nobits?(WRITABLE) && !direction.to.equal?(direction.from)
         return if @capture && events[@capture].nobits?(WRITABLE)
         @progress = true

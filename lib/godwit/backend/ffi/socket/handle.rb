@@ -139,7 +139,7 @@ module Godwit
         end
       end
 
-      # Lets any thread use the socket again. A socket that was closed in the proxy closes now.
+      # Lets any thread use the socket again. If it was closed while the proxy ran, it closes now.
       def release_from_proxy
         @lock.synchronize do
           @proxy = nil

@@ -5,7 +5,7 @@ require_relative "../../../peer_counter"
 module Godwit
   module Backend::FFI
     # Receives the events of libzmq's monitor of a socket over a PAIR, for the queue of each Monitor
-    # and for the count of peers. The socket's lock is held. libzmq is not told to report
+    # and for the count of peers. The callers hold the socket's lock. libzmq must not report
     # BIND_FAILED: that report overwrites the errno of the bind (libzmq 4.3.4).
     class SocketMonitor
       INTERVAL = Constants::MONITOR_EVERY / 1000.0
@@ -66,7 +66,7 @@ module Godwit
       # @return [Integer, nil] the number of peers now; nil: the monitor does not count them
       def count
         return unless @peers
-        # libzmq sends a bound SUB's subscriptions to a new peer in the SUB's next call: `events`.
+        # In the call of `events` libzmq sends the subscriptions of a bound SUB to its new peer.
         @handle.raw.events if drain
         (@handle.type == STREAM) ? @peers.open : @peers.established # raw TCP has no ZMTP handshake
       end
@@ -74,10 +74,10 @@ module Godwit
       # Reads all events in the PAIR.
       def drain
         return false if @pair.nil? || @ended
-        came = true # drain_pair consumes the edge also if it raises
+        came = true # drain_pair may consume an edge of the PAIR's ZMQ_FD and then raise
         came = drain_pair
       ensure
-        # This drain consumed the edge that the other waiters need.
+        # This drain consumed the edge that the other waiting threads need.
         @waiting.wake if came
       end
 
@@ -138,7 +138,7 @@ module Godwit
 
       private
 
-      # Makes libzmq report these events. A new PAIR replaces one that gets only the count's events.
+      # Makes libzmq report these events. If the present PAIR gets fewer, a new PAIR replaces it.
       def start(events)
         return if @pair && @events.allbits?(events)
         @frame ||= Zmq.new_message

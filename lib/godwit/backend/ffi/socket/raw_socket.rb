@@ -2,7 +2,7 @@
 
 module Godwit
   module Backend::FFI
-    # A socket of libzmq, and the calls on it, which never wait. The SocketHandle's lock is held.
+    # A socket of libzmq, and the calls on it, which never wait. Callers hold SocketHandle#lock.
     class RawSocket
       EVENTS, FD = %i[events zmq_fd].map { |name| Options.fetch(name).id }
       FORMATS = {int: "i", int64: "q", uint64: "Q"}.freeze
@@ -54,7 +54,7 @@ module Godwit
         -[repeated { Zmq.zmq_send(@pointer, bytes, bytes.bytesize, flags | DONTWAIT) }, 0].min
       end
 
-      # Completes a cut message with empty frames.
+      # Sends empty frames in place of the frames that remained when a peer vanished.
       def push_rest(remaining)
         remaining.downto(1) { |more| send_bytes("", (more > 1) ? SNDMORE : 0) }
       end

@@ -2,7 +2,7 @@
 
 module Godwit
   module Backend::FFI
-    # Receives whole messages. The socket's lock is held.
+    # Receives whole messages. Callers hold SocketHandle#lock, except for `receive_fast`.
     class SocketReceiver
       RETAINED = 1024 # bytes: a longer frame's memory is freed at once
       RECEIVE_MORE = Options.fetch(:recv_more).id
@@ -32,7 +32,7 @@ module Godwit
         @binary = encoding.equal?(Encoding::BINARY)
       end
 
-      # The fast path, for an open socket without waiters. The caller does not hold the lock.
+      # The fast path, for an open socket without waiters.
       # @return [String, Array<String>, nil] nil: no message was received, and the caller continues
       #   with the slow path, which may wait or raise
       def receive_fast

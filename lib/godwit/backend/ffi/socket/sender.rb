@@ -2,8 +2,8 @@
 
 module Godwit
   module Backend::FFI
-    # Sends whole messages. The socket's lock is held. ADR 3 says what follows when a peer vanishes
-    # in mid-message.
+    # Sends whole messages. Callers hold SocketHandle#lock, except for `send_fast`. ADR 3 says what
+    # follows when a peer vanishes in mid-message.
     class SocketSender
       DRAIN_EVERY = Constants::SUBSCRIPTIONS_EVERY / 1000.0
       NAMED = SOCKET_TYPES.fetch_values(:ROUTER, :STREAM).freeze
@@ -34,11 +34,11 @@ module Godwit
         @subscriptions = @drained = 0
       end
 
-      # @return [Boolean] whether a REQ's message was cut: the REQ must be recreated
+      # @return [Boolean] whether a REQ's peer vanished in mid-message: recreate the REQ
       def cut? = @cut
 
       # The fast path, for a String on an open socket without waiters. An interrupt comes before or
-      # after libzmq has the message (ADR 15). The caller does not hold the lock.
+      # after the call of zmq_send, never during it (ADR 15).
       # @return [Boolean, nil] false or nil: nothing was sent, and the caller continues with the
       #   slow path, which may wait or raise
       def send_fast(string)
@@ -117,8 +117,8 @@ module Godwit
 
       private
 
-      # Whether the fast path may send on a REQ or a PUB now: the REQ is not cut, and the PUB has
-      # drained its subscriptions.
+      # Whether the fast path may send on a REQ or a PUB now: the REQ has sent no half message, and
+      # the PUB has just drained its subscriptions.
       def sends_simply?
         !@named && !@cut && (!@publisher || Runtime.now - @drained < DRAIN_EVERY)
       end

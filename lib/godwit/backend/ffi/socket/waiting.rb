@@ -5,7 +5,7 @@ module Godwit
     # The threads that wait for one descriptor of a socket. The socket's lock guards their list. ADR
     # 1 says why a wake-up wakes all of them.
     class Waiting
-      # @return [Array<Waiter>] always the same Array
+      # @return [Array<Waiter>] the same Array at each call, so that callers may store it
       attr_reader :waiters
 
       # @yieldreturn [Integer] the descriptor. The block runs before each wait
