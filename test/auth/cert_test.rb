@@ -51,7 +51,8 @@ class CertTest < Godwit::TestCase
     paths.each { |path| File.binwrite(path, "\uFEFF".b + File.binread(path)) }
     assert_equal cert, Godwit::Cert.load(paths.last)
     assert_equal "anna", Godwit::CertStore.new(scratch_dir).by_key(cert.public_key).name
-    # A pyzmq file begins with a section's name. The commands' option `--keys` calls Files.read.
+    # This file has no comment at its head: the mark stands right before the section's name. The
+    # command-line option `--keys` reads such files by Files.read.
     File.binwrite(paths.first, "\uFEFFcurve\n    public-key = \"#{cert.public_key}\"\n")
     assert_equal cert.public_key, Godwit::Cert.load(paths.first).public_key
     text, = Godwit::Cert::Files.read(paths.first) { false }
@@ -263,7 +264,8 @@ class CertTest < Godwit::TestCase
     refused(Godwit::ArgumentValueError, /full name/) { cert.save_public(path("none")) }
   end
 
-  # Kills a child at each of its calls on files, in turn. Each file that remains must be whole.
+  # Runs a child again and again, and kills it at its first call on a file, then at its second, and
+  # so on. Each file that a killed child leaves must be whole.
   def test_a_killed_writer_leaves_a_whole_file_or_none
     skip "on JRuby a TracePoint sees no such calls" if RUBY_ENGINE == "jruby"
     program = <<~RUBY

@@ -114,7 +114,7 @@ module Fuzz
 
   module_function
 
-  # @param name [Symbol] of {TARGETS}
+  # @param name [Symbol] a key of {TARGETS}
   # @param count [Integer] the number of inputs to try
   # @param seed [Integer]
   # @return [Hash{Symbol => Integer}] how many inputs gave a result, and how many an error
@@ -144,7 +144,8 @@ module Fuzz
     :errors
   end
 
-  # Writes the certificate as text, parses the text, and compares. Some values cannot be written.
+  # Writes the certificate as text, parses the text, and compares the metadata. A certificate whose
+  # metadata the format cannot express raises ArgumentValueError.
   def again(cert)
     text = cert.text
     sections = Godwit::Cert::ZPL.parse(text)

@@ -33,7 +33,6 @@ class Page
 
   def text = @text ||= File.read(File.join(ROOT, path), encoding: "UTF-8")
 
-  # @return [Array<Example>]
   def examples
     text.enum_for(:scan, FENCE).map do
       match = Regexp.last_match
@@ -61,7 +60,6 @@ class Page
 
   # The program of an example. It checks the example's promises. Free ports replace the fixed ones,
   # so that two concurrent runs do not conflict.
-  # @return [String]
   def self.program(example, free = ports([example]))
     source = example.source.gsub(PORT, free)
     lines = source.lines.each.with_index(example.line)

@@ -7,7 +7,7 @@ class EdgeDeparturesTest < EdgeCase
   deadline 1_000
 
   CLIENTS = Godwit::TestSupport::Length.of(100, long: 1_000)
-  GROWTH = 64 # KiB that a worker may grow in a round
+  GROWTH = 64 # KiB that a worker may grow while 10,000 clients depart
 
   APP = <<~'RUBY'
     REDIS = Edge::Redis.new("redis://127.0.0.1:#{SILENT}", timeout: 60)
@@ -71,9 +71,9 @@ class EdgeDeparturesTest < EdgeCase
     assert_operator growths.last, :<=, GROWTH
   end
 
-  # How much a worker grows while 10,000 clients depart. A leak grows in each round.
-  # The clients do not use "/request": it makes sockets, whose memory depends on libzmq's threads.
-  # @return [Integer] KiB
+  # Lets 10,000 clients depart. No client uses the path "/request": the app makes a socket for such
+  # a request, and how much memory the sockets need depends on libzmq's threads.
+  # @return [Integer] KiB by which the worker has grown; with a leak each call returns too much
   def growth
     before = settled_rss
     (KINDS - ["/request"]).each { |path| depart(path, 1_150) }

@@ -65,7 +65,7 @@ class EdgeFetchEndsTest < EdgeCase
       end
     RUBY
     gate = client.get("/", body: "$gate = Edge.fetch('/text').body")
-    assert_equal [200, '"text"'], gate.to_a # the code of the 504 still waits in the app
+    assert_equal [200, '"text"'], gate.to_a # the code that got the 504 still waits for $gate
     eventually { @upstream.departures.size == @upstream.requests.size }
   end
 

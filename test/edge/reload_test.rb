@@ -141,7 +141,7 @@ class EdgeReloadTest < EdgeCase
     begun.write("POST /body HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\na")
     paths = %w[/sleep /peer /recv /redis /fetch]
     requests = paths.map { |path| connection(path) }
-    eventually { server.get("/taken").body == "7" } # runs: "/", each path, and /sleep by /fetch
+    eventually { server.get("/taken").body == "7" } # "/", the 5 paths, and the /sleep of /fetch
     server.write('run ->(env) { [200, {}, ["new"]] }')
     server.reload
     assert ended(in_thread { idle.closed_by_server? }), "an idle connection stays open"

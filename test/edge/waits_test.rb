@@ -2,7 +2,7 @@
 
 require_relative "support/edge_case"
 
-# How a fiber's wait gets its value, and how else it can end.
+# How the wait of an app's fiber gets its value, and what else can end the wait.
 class EdgeWaitsTest < EdgeCase
   PAIR = <<~'RUBY'
     PAIRS = []
@@ -181,7 +181,7 @@ class EdgeWaitsTest < EdgeCase
       "[Fiber.new { |x| Fiber.yield(x + 1) }.resume(1), sleep(0)]" => [2, 0]
     }.each { |code, value| assert_equal value, ask(code), code }
     lost = Array.new(3) { connection("/", body: "Fiber.yield") }
-    assert_equal "PONG", ask("REDIS.call('PING')") # a new fiber runs this code
+    assert_equal "PONG", ask("REDIS.call('PING')") # runs in a fiber that is not suspended
     lost.each(&:close)
     assert_equal "PONG", ask("REDIS.call('PING')")
   end

@@ -23,7 +23,8 @@ class FastPathTest < Godwit::TestCase
     skip "the backend is not ffi" unless Godwit::BACKEND == :ffi
   end
 
-  # A pair whose next calls use the fast path. The first calls of a socket do not: they count peers.
+  # A pair of sockets whose next calls use the fast path. The first send and the first recv use the
+  # slow path, which ends the socket's count of peers.
   def warm_pair
     connected_pair(:PULL, :PUSH).tap do |pull, push|
       push << "first"

@@ -2,10 +2,11 @@
 
 require "test_helper"
 
-# A forked child cannot use the FFI backend, but it can exit, also within a block of its parent.
+# A forked child cannot use the FFI backend, but it can exit, also when the parent forks inside the
+# block of a socket, a context or a pool.
 class FFIForkTest < Godwit::TestCase
-  # `end_of_child` yields a Proc that forks, and whose child calls exit(4). It returns the exit
-  # status of the child.
+  # `end_of_child` yields a Proc that forks a child, which calls exit(4). `end_of_child` returns the
+  # child's exit status, which is 5 after a ForkedError.
   PRELUDE = <<~RUBY
     require "godwit"
     TCP = "tcp://127.0.0.1:*"

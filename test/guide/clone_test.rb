@@ -2,7 +2,7 @@
 
 require_relative "guide_case"
 
-# examples/guide/clone: a snapshot, and the changes since, without a gap.
+# examples/guide/clone: a client gets a snapshot of the server's keys, then each later change.
 class GuideCloneTest < GuideCase
   HEARTBEAT = 0.1
 

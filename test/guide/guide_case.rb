@@ -21,7 +21,8 @@ module GuidePrograms
     child.wait_for(/^ready at .+\n/).stdout[/^ready at .+/].scan(%r{(?:tcp|ipc)://[^\s,]+})
   end
 
-  # An endpoint that a restarted program binds again. Another program could bind a tcp port first.
+  # An endpoint that a restarted program binds again. It is ipc: another program could bind a tcp
+  # port before the restart.
   def ipc(name) = "ipc://#{scratch_dir}/#{name}"
 
   # Waits for the end of the program, which must succeed and write nothing to standard error.

@@ -5,7 +5,7 @@ require_relative "guide_case"
 # examples/guide/majordomo: services by name; workers and brokers that are killed.
 class GuideMajordomoTest < GuideCase
   HEARTBEAT = 0.3
-  HANGS = 1000 # seconds that a request takes
+  HANGS = 1000 # seconds that a worker takes for a request: longer than the test, so it never ends
   FOREVER = 1_000_000
 
   test "each service answers its own requests" do
@@ -72,7 +72,8 @@ class GuideMajordomoTest < GuideCase
     worker << ["", "MDPW01", "\x03", said[3], "", "two", "one"]
     assert_equal ["", "MDPC01", "echo", "two", "one"], client.recv(timeout: 30)
 
-    worker << ["", "MDPW01", "\x03", said[3], "", "once more"] # no request is pending
+    # A reply to no pending request: the broker sends DISCONNECT ("\x05") to the worker.
+    worker << ["", "MDPW01", "\x03", said[3], "", "once more"]
     said = worker.recv(timeout: 30) until said.last == "\x05"
     assert_equal ["", "MDPW01", "\x05"], said
     interrupt(broker)

@@ -7,7 +7,7 @@ class GuidePiratesTest < GuideCase
   HEARTBEAT = 0.3
   CALM = 2 # seconds between heartbeats in tests whose own sockets send no heartbeats
   FOREVER = 1_000_000
-  HANGS = 1000 # seconds that a request takes
+  HANGS = 1000 # seconds that a worker takes for a request: longer than the test, so it never ends
 
   test "lazy pirate: a server is killed during a request; the next server gets it" do
     endpoint = ipc("server")

@@ -4,7 +4,7 @@ require "fileutils"
 
 module Godwit
   module TestSupport
-    # Builds a program that uses CZMQ into tmp/, from czmq_tool.c.
+    # Compiles czmq_tool.c, a program that uses CZMQ, to tmp/interop/czmq_tool.
     module Czmq
       FOLDER = File.expand_path("../../tmp/interop", __dir__)
 

@@ -48,7 +48,7 @@ static void decode (char *line)
 
 static int each_line (void (*call) (char *))
 {
-    char *line = NULL; /* owned: getline allocates it */
+    char *line = NULL; /* getline allocates this buffer, and free releases it below */
     size_t room = 0;
     while (getline (&line, &room, stdin) > 0) {
         call (line);

@@ -11,7 +11,7 @@ class ActiveSupportLoggerTest < Godwit::TestCase
     require "active_support"
     require "active_support/tagged_logging"
     require "active_support/broadcast_logger"
-    require "active_support/core_ext/object/try" # Rails loads it; logger_outputs_to? needs it
+    require "active_support/core_ext/object/try" # logger_outputs_to? calls try, which Rails loads
     true
   end
 
@@ -27,7 +27,8 @@ class ActiveSupportLoggerTest < Godwit::TestCase
     def lines = @io.string.lines(chomp: true)
   end
 
-  # Collects received records as lines "[tag] text". The text itself must not have the tag, too.
+  # Collects received records, and makes of each a line "[tag] text". If a record's text contained
+  # its tag, the line would have the tag twice.
   class Records
     def initialize(pull, type: Godwit::Logger, **options)
       @pull = Godwit::TestSupport::Logs::RecordPull.new(pull)

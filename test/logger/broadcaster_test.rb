@@ -261,7 +261,7 @@ class LoggerBroadcasterTest < Godwit::TestCase
       300.times { |index| push.send(frames(index + 2, text: LARGE), timeout: 10) }
       eventually { relay.statistics["skipped"].positive? }
       reader = open_socket(:SUB, subscribe: "").connect(relay.output.first)
-      # out_bytes: counts no small records, so these reach the reader.
+      # The limit `out_bytes:` counts only frames over 4 KiB, so small records reach the new reader.
       eventually do
         push.send(frames(1, text: "small")) && reader.recv(timeout: 0.01, exception: false)
       end

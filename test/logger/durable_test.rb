@@ -311,7 +311,7 @@ class LoggerDurableTest < Godwit::TestCase
     copy = nil
     _, said = capture_io do
       copy = logger(@receiver.last_endpoint, durable: "#{folder} copy")
-      copy.info("third") # the receiver already has number 2 of this id: "second"
+      copy.info("third") # number 2 of the same writer id; the receiver already has "second" as 2
       assert_flushed(copy)
       copy.info("fourth")
       assert_flushed(copy)

@@ -148,7 +148,7 @@ class LoggerErrorsTest < Godwit::TestCase
     end
   end
 
-  # Such a line has no separate field for an error, so its text has the whole error.
+  # A line has no separate field for an error, so the line's text has the whole error.
   test "a plain line, and a logger with an IO, show the error with its backtrace and causes" do
     wanted = "saving failed  no user (RuntimeError) at app.rb:3:in `save'"
     CALLS.each do |name, call|

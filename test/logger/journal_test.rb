@@ -66,7 +66,7 @@ class LoggerJournalTest < Godwit::TestCase
       journal = open_journal
       last = journal.last(A) || 0
       seen << last
-      # With no whole entry the journal knows no record, and cuts nothing off the file.
+      # A journal without a whole entry knows no record (last is 0), and cuts nothing off app.log.
       assert_equal (1..last).map { |seq| "a#{seq}" }, texts, "torn at #{size}" if last.positive?
       close_journal
     end

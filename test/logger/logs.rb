@@ -24,7 +24,6 @@ module Godwit
         end
       end
 
-      # @return [Godwit::PULL]
       def record_pull(**options)
         @record_pull ||=
           RecordPull.new(open_socket(:PULL, recv_hwm: 100_000, **options).bind("tcp://127.0.0.1:*"))
@@ -37,7 +36,6 @@ module Godwit
         log
       end
 
-      # @return [Godwit::Logger::Record]
       def record(timeout: Waiters::HANG)
         Godwit::Logger::Record.parse(record_pull.recv(timeout: timeout))
       end

@@ -4,7 +4,7 @@ require "test_helper"
 require "godwit/logger"
 require_relative "made_records"
 
-# Packed records, and messages of several records: methods of the extension, and methods in Ruby.
+# Packing makes one message of several records (`join`), and gets the records back (`split`).
 class LoggerPackingTest < Godwit::TestCase
   include MadeRecords
 

@@ -244,7 +244,7 @@ class LoggerReaderTest < Godwit::TestCase
     "seq, from the first record that arrives" do
     pub = open_socket(:PUB).bind(endpoint_for(:tcp))
     some = subscriber(pub, level: "warn+")
-    # numbers of topic WARN: 1, 40, 3 (late); of topic ERROR: 41, 45, 45 (again)
+    # tseq of the records of topic WARN: 1, 40, 3 (late); of topic ERROR: 41, 45, 45 (again)
     [
       [2, 1, 2], [3, 40, 2], [5, 41, 3], [8, 3, 2], [9, 45, 3], [10, 45, 3]
     ].each { |seq, tseq, level| pub.send(frames(seq, tseq: tseq, level: level)) }

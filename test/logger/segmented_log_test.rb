@@ -87,7 +87,8 @@ class LoggerSegmentsTest < Godwit::TestCase
     last = files.last
     bytes = File.binread(last)
     found = []
-    open_segments { |seq, _| found << seq } # yields the last file's note (seq 0), then its entries
+    # Yields the checkpoint at the start of the last file as seq 0, then this file's entries.
+    open_segments { |seq, _| found << seq }
     before = 15 - (found.size - 1)
     note, entry = 24, 36
     (0..bytes.bytesize).step((RUBY_ENGINE == "jruby") ? 13 : 5) do |size|

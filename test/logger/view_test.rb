@@ -11,7 +11,6 @@ class LoggerViewTest < Godwit::TestCase
   Record = Godwit::Logger::Record
   AT_NS = Time.new(2026, 11, 20, 12, 31, 7).to_i * 1_000_000_000 + 123_456_000
 
-  # @return [Godwit::Logger::Record]
   def record(text = "card refused", level: 3, t_ns: AT_NS, **header)
     super(text, seq: 7, level: level, t_ns: t_ns, **header) or flunk "no record"
   end

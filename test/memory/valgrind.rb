@@ -178,7 +178,8 @@ module Godwit
 
       # The XML file of a killed process is incomplete, so only its whole <error> elements count.
       def findings
-        # Nearly all findings are in Ruby's own code. REXML is slow, so it parses only the others.
+        # Most findings are in Ruby's own code. REXML is slow, so it parses only findings whose
+        # stack has a library of OURS.
         ours = File.read(@xml).scan(%r{<error>.*?</error>}m).grep(OURS)
         REXML::Document.new("<all>#{ours.join}</all>").root.elements.map do |error|
           Finding.new(

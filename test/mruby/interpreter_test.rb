@@ -2,7 +2,7 @@
 
 require_relative "support/mruby_case"
 
-# The program mruby-godwit: its arguments and its exit. Also the mrbgem in another C program.
+# The program mruby-godwit: its arguments and its exit. One test uses the mrbgem in a C program.
 class MRubyInterpreterTest < MRubyCase
   def file(source)
     "#{scratch_dir}/program.rb".tap { |path| File.write(path, source) }

@@ -42,7 +42,7 @@ module Plain
 
     def assert_nil(actual, message = nil) = assert_equal(nil, actual, message)
 
-    # Each assertion takes an object, and some also take a value.
+    # Name of an assertion => whether the assertion holds for its arguments.
     {
       refute_equal: ->(value, object) { value != object },
       assert_same: ->(value, object) { value.equal?(object) },

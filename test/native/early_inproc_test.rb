@@ -38,7 +38,8 @@ class EarlyInprocTest < Godwit::TestCase
     over = monotonic + 0.02
     assert(eventually("more than #{before} descriptors are left") do
       all_over = monotonic > over
-      open_socket(:PUSH).connect(endpoint).close # also closes sockets whose linger is over
+      # This connect or close also ends the earlier sockets whose linger is over.
+      open_socket(:PUSH).connect(endpoint).close
       all_over && descriptors <= before + 2
     end)
     assert_equal :wait_readable, open_socket(:PULL).bind(endpoint).recv_nonblock(exception: false)

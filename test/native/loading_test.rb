@@ -16,9 +16,9 @@ class NativeLoadingTest < Godwit::TestCase
   RUBY
   EXTENSION = File.expand_path("../../lib/godwit/godwit_ext.so", __dir__)
 
-  # Runs PROGRAM with a copy of the library, and returns its output. The block gets the bytes of the
-  # extension, and returns those of the copy's extension; nil: the copy has none.
-  # @param ruby [String, nil] the copy is the platform gem's, with an extension for this Ruby alone
+  # Runs PROGRAM with a copy of Godwit, and returns what PROGRAM prints. The block gets the bytes of
+  # the extension, and returns the bytes of the copy's extension; nil: the copy has no extension.
+  # @param ruby [String, nil] version of the only Ruby for which the copy, a platform gem, is built
   # @param system [String, nil] the operating system's name in RbConfig
   def said(env: {}, ruby: nil, system: nil)
     home = Dir.mktmpdir(nil, scratch_dir)
@@ -125,7 +125,8 @@ class NativeLoadingTest < Godwit::TestCase
     refute_includes said(env: env) { |bytes| bytes }, own
   end
 
-  # @return [String] the message of extconf.rb for a folder with this libzmq; nil: without libzmq
+  # @param version [String, nil] of the libzmq that extconf.rb finds; nil: there is no libzmq
+  # @return [String] the error of extconf.rb
   def extconf(version)
     home = Dir.mktmpdir(nil, scratch_dir)
     if version

@@ -99,7 +99,8 @@ class MetricsTest < Godwit::TestCase
       metrics(pull.last_endpoint).select { |name, _| name.start_with?("godwit_logger") })
   end
 
-  # The methods of a closed socket that Metrics calls. No other test has the type CLOSED.
+  # Stands for a closed socket: it has the methods that Metrics calls. The type CLOSED separates its
+  # series from the series of other tests' sockets.
   Closed = Struct.new(:type, :endpoints, :stats) do
     def forked? = false
   end

@@ -38,7 +38,7 @@ class NativeProxyTest < Godwit::TestCase
   test "REQ and a mandatory ROUTER, all at a high-water mark of 1: no reply is lost" do
     queue = pair(:ROUTER, :DEALER, front: {mandatory: true}, send_hwm: 1, recv_hwm: 1)
     queue.start
-    # DEALERs, since a REP drops its reply at the high-water mark, as it does behind zmq_proxy.
+    # The workers are DEALERs: a REP at its high-water mark drops its reply (also with zmq_proxy).
     workers = Array.new(4) { peer(:DEALER, queue.backend, send_hwm: 1, recv_hwm: 1) }
     workers.each { |worker| in_thread { worker.each { |message| worker.send(message) } } }
     clients = Array.new(20) { peer(:REQ, queue.frontend, send_hwm: 1, recv_hwm: 1) }
@@ -188,8 +188,8 @@ class NativeProxyTest < Godwit::TestCase
     nil
   end
 
-  # @return [Integer, nil] the number of messages that the proxy has received, once it retains one
-  #   that no peer has room for; nil before that
+  # @return [Integer, nil] the number of messages that the proxy has received; nil unless the proxy
+  #   waits with one received message that it cannot send yet
   def in_hand(proxy)
     looks =
       Array.new(2) do

@@ -2,7 +2,7 @@
 
 require "test_helper"
 
-# Each Ractor may own sockets. All share the Context, so inproc works between Ractors.
+# Each Ractor may own sockets. Ractors can share a Context, and then inproc works between them.
 # Frozen frames can pass to another Ractor.
 class RactorsTest < Godwit::TestCase
   PRELUDE = <<~RUBY

@@ -37,7 +37,6 @@ module Godwit
       @thread.report_on_exception = false
     end
 
-    # @return [String]
     def url = "http://127.0.0.1:#{@server.local_address.ip_port}/"
 
     def close

@@ -117,7 +117,7 @@ class MidMessageTest < Godwit::TestCase
   end
 
   # A ROUTER also receives messages that a REP would drop. With `correlate: true` the ROUTER may
-  # receive one empty frame of a cut request (ADR 3), otherwise no frame without the others.
+  # receive one empty frame of a cut request (ADR 3); without it, only whole requests.
   {{} => [], {correlate: true} => [[4]]}.each do |options, id|
     test "REQ #{options.keys.join(" ")} shows a ROUTER nothing but whole requests" do
       not_on :ffi, "a bound REQ whose request was cut raises StateError"

@@ -56,7 +56,7 @@ class WaitsTest < ShellCase
         order << :stopped
       end
       Fiber.schedule do
-        sleep 0.01 until row # with the row, the grace begins; the write below ends it
+        sleep 0.01 until row # now the grace has begun; the write below lets the command end
         order << :other
         File.write(fifo, "go\n")
       end
@@ -95,7 +95,7 @@ class WaitsTest < ShellCase
       Sync do |task|
         script = "until [ -e #{go} ] || [ $((i += 1)) -gt 2000 ]; do sleep 0.01; done; echo "
         tasks = Array.new(10) { |number| task.async { sh("#{script}#{number}").to_a } }
-        # All ten commands run at the same time.
+        # Waits until all ten commands run at the same time.
         task.with_timeout(20) { task.sleep(0.01) until Godwit::Shell::Reaper.running.size >= 10 }
         File.write(go, "")
         assert_raises(Async::TimeoutError) { task.with_timeout(0.05) { Shell.rows(*QUIET).to_a } }

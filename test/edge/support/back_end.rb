@@ -54,7 +54,6 @@ class BackEnd
     start
   end
 
-  # @return [self]
   def start
     @child = @test.start_child(@program, deadline: @test.class.deadline)
     @child.wait_for("ready")

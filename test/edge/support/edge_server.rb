@@ -55,14 +55,12 @@ class EdgeServer
   # @return [String] path of an app's file
   def path(location = "/") = @locations.fetch(location)
 
-  # @return [self]
   def start
     @child = @test.start_command(command, env: environment, deadline: @test.class.deadline)
     @test.eventually { @child.finished? || ran? }
     self
   end
 
-  # @return [Array<String>]
   def command(*arguments)
     [EdgePrograms.nginx, "-p", @folder, "-c", conf_path, *arguments]
   end
@@ -96,19 +94,15 @@ class EdgeServer
   # @return [Array<String>] lines of the access log: status and path
   def accesses = File.readlines("#{@folder}/access.log", chomp: true)
 
-  # @return [String]
   def url(path = "/") = "http://127.0.0.1:#{@port}#{path}"
 
-  # @return [Net::HTTPResponse]
   def get(path, headers = {}) = request(Net::HTTP::Get.new(path, headers))
 
-  # @return [Net::HTTPResponse]
   def post(path, body, headers = {})
     request(Net::HTTP::Post.new(path, {"Content-Type" => "text/plain"}.merge(headers))
       .tap { |one| one.body = body })
   end
 
-  # @return [Net::HTTPResponse]
   def request(request)
     Net::HTTP.start("127.0.0.1", @port, read_timeout: 60) { |http| http.request(request) }
   end

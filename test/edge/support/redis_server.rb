@@ -18,7 +18,6 @@ class RedisServer
     start
   end
 
-  # @return [self]
   def start
     command = [EdgePrograms.redis_server, "--port", @port, "--bind", "127.0.0.1", "--save", "",
       "--dir", @folder, "--unixsocket", socket, *@options].map(&:to_s)
@@ -28,7 +27,6 @@ class RedisServer
     self
   end
 
-  # @return [String]
   def url = "redis://127.0.0.1:#{@port}"
 
   # @return [String] path of the server's unix socket

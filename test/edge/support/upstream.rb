@@ -10,7 +10,6 @@ class Upstream
     def target = line.split[1].split("?")
   end
 
-  # @return [Integer]
   attr_reader :port
   # @return [Queue<Request>] all received requests
   attr_reader :requests

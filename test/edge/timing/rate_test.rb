@@ -2,7 +2,7 @@
 
 require "edge/support/edge_case"
 
-# Requests that hang do not slow down the others.
+# Requests that hang do not slow down requests that get their answers at once.
 class EdgeRateTest < EdgeCase
   APP = <<~RUBY
     run ->(env) do

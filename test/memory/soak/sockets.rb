@@ -6,7 +6,7 @@ require_relative "soak"
 
 context = Godwit::Context.new(linger: 0)
 pull = Godwit::PULL.bind("tcp://127.0.0.1:*", context: context)
-# Gives libzmq's reaper thread time to free the slots and descriptors of closed sockets.
+# Gives libzmq's reaper thread time to free the memory and the descriptors of closed sockets.
 settle = -> { sleep(0.3) }
 
 rounds = Soak.rounds(long: 2000, short: 400)
@@ -20,7 +20,7 @@ Soak.flat("sockets", rounds: rounds, limit: 1, settle: settle) do |number|
       bound.recv(timeout: 0.0001, exception: false)
     end
   end
-  # a socket whose peers are counted
+  # A socket whose peers are counted.
   Godwit::PUSH.connect(pull.last_endpoint, context: context) do |push|
     push.wait_connected(timeout: 10)
     push.send("x")

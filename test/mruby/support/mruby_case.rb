@@ -46,7 +46,6 @@ class MRubyCase < Godwit::TestCase
   # @return [Child] a running program in mruby
   def start_mruby(*arguments, **options) = start_command(interpreter(*arguments), **options)
 
-  # @return [Result]
   def run_mruby(*arguments, **options) = start_mruby(*arguments, **options).finish
 
   # @return [Child] host.c, which runs this Ruby source
@@ -60,7 +59,6 @@ class MRubyCase < Godwit::TestCase
   # @return [Result]
   def assert_host(...) = assert_done(start_host(...))
 
-  # @return [Result]
   def assert_done(child)
     result = assert_child(child.finish)
     assert_equal "done", result.stdout.lines.last&.chomp, result.to_s

@@ -5,8 +5,9 @@ require "rbconfig"
 
 module Godwit
   module TestSupport
-    # Builds windows.c once a run. A child loads it before libzmq, and so calls its functions.
-    # The FFI backend uses the functions of one library: here the shim, which loads libzmq.
+    # Compiles windows.c, the shim, once a run. A child process loads the shim before libzmq, so its
+    # calls go to the shim first. The FFI backend calls one library only: the shim, which has loaded
+    # libzmq.
     module Shim
       SOURCE = File.join(__dir__, "windows.c")
 

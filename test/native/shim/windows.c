@@ -90,7 +90,7 @@ int zmq_msg_recv(zmq_msg_t *message, void *socket, int flags) {
     return size;
 }
 
-/* Notes the result of a frame's send, and returns that result. */
+/* Counts a send that gave EAGAIN in mid-message. Returns `sent`, the result of the frame's send. */
 static int sent_frame(int sent, void *socket, int flags) {
     if (sent < 0 && errno == EAGAIN && begun == socket) mid_message++;
     begun = sent >= 0 && (flags & ZMQ_SNDMORE) ? socket : NULL;
@@ -126,7 +126,7 @@ int getaddrinfo(const char *node, const char *service, const struct addrinfo *hi
     static int (*next)(const char *, const char *, const struct addrinfo *, struct addrinfo **);
     if (!next) next = dlsym(RTLD_NEXT, "getaddrinfo");
     if (node && strstr(node, ".invalid"))
-        pass_time(microseconds("WINDOW_RESOLVE")); /* not names that Java itself resolves */
+        pass_time(microseconds("WINDOW_RESOLVE")); /* Java itself resolves other names */
     return next(node, service, hints, found);
 }
 
