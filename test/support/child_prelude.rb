@@ -2,8 +2,8 @@
 
 # Child processes of tests load this file first.
 
-# $VERBOSE instead of -W: under -W Ruby prints its GC settings (ADR 23), in this child and in
-# its children.
+# $VERBOSE instead of -W: under -W Ruby prints the RUBY_GC_… variables that are set, in this child
+# and in its children.
 $VERBOSE = true
 ENV.delete("RUBY_GC_HEAP_FREE_SLOTS_MAX_RATIO")
 

@@ -73,7 +73,7 @@ class HarnessTest < Godwit::TestCase
     {test_it: /#test_it is defined twice/, tets_that: /would never run/}.each do |name, text|
       error = assert_raises(NameError) do
         tests.define_method(name) {}
-        tests.method_added(name) # without Ruby's warning of a redefined method
+        tests.method_added(name) # as Ruby does, but without its warning of a redefined method
       end
       assert_match text, error.message
     end

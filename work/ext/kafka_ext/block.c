@@ -23,7 +23,7 @@ static const char *block_take(const char **at, const char *end, int64_t size) {
     return (*at += size) - size;
 }
 
-/* Adds a record's headers, pairs of name and value, to `headers`; if that is NULL, checks them. */
+/* Adds a record's headers (name and value) to `headers`. If `headers` is NULL, checks the bytes. */
 void gw_block_pairs(const char *at, size_t size, rd_kafka_headers_t *headers) {
     for (const char *end = at + size; at < end;) {
         const char *lengths = block_take(&at, end, 8), *value = NULL;

@@ -31,7 +31,7 @@ typedef struct call {
 
 typedef struct deliveries {
     rd_kafka_t *rk;           /* borrowed until release; guarded by the GVL */
-    bool attached, released;  /* from attach to release a handle may use this; guarded by the GVL */
+    bool attached, released;  /* between both a handle may use this struct; guarded by the GVL */
     bool abandoned;           /* no call may wait any more; guarded by the GVL */
     pthread_mutex_t lock;     /* a thread that holds it runs no Ruby code */
     call_t *calls;            /* owned; guarded by the lock */
@@ -73,7 +73,7 @@ static void deliveries_settle(call_t *call) {
     free(call);
 }
 
-/* Counts records as failed that librdkafka did not accept, and that so get no report. */
+/* Counts records as failed that librdkafka did not accept: no report of these records comes. */
 static void deliveries_fail(call_t *call, size_t records, int code) {
     pthread_mutex_lock(&call->self->lock);
     call->missing -= records;

@@ -1,7 +1,7 @@
 /* Native.drain: receives the messages in a partition's queue, without waiting. Needs the GVL. */
 #include "kafka_ext.h"
 
-enum { DRAIN_SLICE = 1000, DRAIN_BLOCK = 1 << 20 }; /* per slice: messages; per block: bytes */
+enum { DRAIN_SLICE = 1000, DRAIN_BLOCK = 1 << 20 }; /* messages of a slice; bytes of a block */
 
 typedef struct {
     rd_kafka_queue_t *queue; /* borrowed during the call */
@@ -15,7 +15,7 @@ static int64_t drain_size(const rd_kafka_message_t *message) {
     return (int64_t)(message->len + message->key_len);
 }
 
-/* Receives a slice: one message, then as many as fit into the wanted bytes if all are as large.
+/* Receives a slice: one message, then as many messages of its size as fit into the wanted bytes.
  * No block has messages of two slices, so a block has at most DRAIN_SLICE records. */
 static bool drain_take(drain_t *drain) {
     drain->first = drain->last = 0;

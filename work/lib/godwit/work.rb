@@ -55,7 +55,7 @@ module Godwit
       private_constant(*names)
     end
 
-    # For Thread.handle_interrupt. Ruby copies no mask that is frozen and compares by identity.
+    # A mask that defers all interrupts, in the form that Thread.handle_interrupt need not copy.
     NEVER = {Object => :never}.compare_by_identity.freeze
     private_constant :NEVER
 
@@ -63,9 +63,9 @@ module Godwit
     @events = Events.new
 
     class << self
-      # Opens the log that all calls use from then on. Waits at most 8 s for the answer of a Kafka
-      # cluster.
-      # @param url [String, nil] "sqlite:PATH"; "sqlite::memory:" is of this process alone;
+      # Opens the log that the methods of Work use from then on. Waits at most 8 s for the answer of
+      # a Kafka cluster.
+      # @param url [String, nil] "sqlite:PATH"; "sqlite::memory:", a log that only this process has;
       #   "kafka://HOST:PORT,…", or "kafka+ssl://USER:SECRET@HOST:PORT"; nil: the environment's
       #   GODWIT_WORK_URL
       # @param create [Boolean] whether to create the log in a file that has none

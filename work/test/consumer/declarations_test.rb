@@ -42,7 +42,7 @@ class WorkDeclarationsTest < Godwit::WorkCase
     eventually { client.groups.any? }
     client.produce("t", 1)
     assert_equal 1, seen.pop
-    eventually { client.groups[0].lag.zero? } # evict before the commit would repeat the record
+    eventually { client.groups[0].lag.zero? } # an eviction before the commit repeats the record
     member = client.members.first
     assert_equal [8, nil], [member.partitions, member.pid]
     doctor = client.doctor

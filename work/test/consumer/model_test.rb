@@ -80,7 +80,7 @@ class WorkModelTest < Godwit::WorkCase
     # @param most [Integer] the most records that run
     def work(random, most)
       one = @coordinator.assignments.sample(random: random) or return
-      @coordinator.commit if one.isolated? # as a runner does before each isolated record
+      @coordinator.commit if one.isolated? # as a runner does before each record that runs alone
       lanes = one.dequeue(most, 1) or return
       raise "it is paused" if @paused
       @claim = @coordinator.claim_of(one)

@@ -51,7 +51,7 @@ class WorkOddProgramsTest < Godwit::WorkCase
   end
 
   test "produce in a transaction finds a topic that another process has made" do
-    one = work("a") { |_| transaction { |_| produce("late", "a") } } # the client's cache lacks it
+    one = work("a") { |_| transaction { |_| produce("late", "a") } } # not in the client's cache
     Work::Client.new(one.client.engine).topic("late", format: :text)
     one.drain
     assert_equal [["a"], []], [one.values("late"), one.events]

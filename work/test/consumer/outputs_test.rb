@@ -44,7 +44,7 @@ class WorkOutputsTest < Godwit::WorkCase
     run_consumers(writes, reads)
     client.seek("g", "out", to: :earliest)
     assert_equal (all * 2).sort, next_seen(10).sort
-    # A lag of 0 may be from before the seek. With new consumers it shows that all is committed.
+    # A lag of 0 may be from before the seek. With new consumers a lag of 0 means a full commit.
     stop_all
     run_consumers(writes, reads)
     eventually(&no_lag)

@@ -109,7 +109,7 @@ class WorkKafkaErrorsTest < Godwit::WorkCase
         Errors.check(native(code("NOT_COORDINATOR"), "moved"), :commit)
       end
       assert_equal "commit: moved (NOT_COORDINATOR)", error.message
-      assert_equal [false, false], [error.retriable?, error.fatal?] # as in the rd_kafka_error_t
+      assert_equal [false, false], [error.retriable?, error.fatal?] # flags of the rd_kafka_error_t
       assert_equal 1, destroyed.size
       assert_raises(Work::LostError) do
         Errors.check(native(code("ILLEGAL_GENERATION"), "x"), :commit)

@@ -3,7 +3,7 @@
 require "log/engines"
 require "json"
 
-# Tests of group members on Kafka that log/groups_test.rb and consumer/doctor_test.rb do not have.
+# Members of groups on Kafka. log/groups_test.rb and consumer/doctor_test.rb test all engines.
 class WorkKafkaGroupsTest < Godwit::WorkCase
   include Engines
 
@@ -45,7 +45,7 @@ class WorkKafkaGroupsTest < Godwit::WorkCase
       moved = engine.rebalance(old).surplus.first
     end
     lost = held[moved]
-    engine.commit([lost]) # `old` owns the partition until it releases it
+    engine.commit([lost]) # the member `old` owns the partition until the release
     engine.release([lost])
     claim = nil
     eventually { engine.rebalance(old) && claim = engine.rebalance(newer).claims.first }

@@ -19,7 +19,7 @@ class WorkProgressTest < Godwit::WorkCase
     assert_equal [ahead + 9, 0, 1],
       [progress.watermark, *[8, ahead + 9].map { |offset| progress.attempts(offset) }]
     assert_equal progress.dump, again(progress).dump
-    Timeout.timeout(10) { progress.finish(progress.watermark, 1 << 40) } # 10 s: a loop takes longer
+    Timeout.timeout(10) { progress.finish(progress.watermark, 1 << 40) } # a loop takes over 10 s
     assert_equal [(1 << 40) + ahead + 9, "\0"], [progress.watermark, progress.dump]
   end
 

@@ -26,7 +26,7 @@ class WorkRetentionTest < Godwit::WorkCase
   end
 
   # Runs one slice of retention, as if two seconds had passed. A slice ends after about 10 ms: here
-  # soon, since each read of the clock adds a second.
+  # after few reads of the clock, since each read adds a second.
   def slice
     calls = 0
     engine.stub(:now, engine.now + 2_000) do

@@ -14,7 +14,7 @@ class WorkTrapsTest < Godwit::WorkCase
 
   def database = engine.file.database
 
-  # @return [Object] SQLite's own connection to the test's file. A locked file raises at once.
+  # @return [Object] SQLite's own connection to the test's file. It does not wait for a locked file.
   def raw = @raw ||= SQLite3::Database.new(path)
 
   def write_elsewhere = raw.execute("INSERT INTO others VALUES (1)")

@@ -12,7 +12,7 @@ class Broker
   ROOT = File.expand_path("../../..", __dir__)
   NONE = "no Kafka broker: set KAFKA_BROKERS"
   NOT_OWN = "no Kafka broker that a test may start: set GODWIT_KAFKA_START to start.sh's path"
-  START = 60 # seconds in which a killed broker must end
+  START = 60 # seconds in which a broker must end after KILL
   STOP = 15 # seconds between TERM and KILL
   QUICK_START = "-XX:TieredStopAtLevel=1" # Java starts in two thirds of the time
   # With the group protocol of KIP-848 the brokers decide these times (ms), and not the consumers.
@@ -20,7 +20,7 @@ class Broker
     "min.session.timeout" => 1_000, "session.timeout" => 2_000,
     "min.heartbeat.interval" => 200, "heartbeat.interval" => 500
   }.map { |name, time| "group.consumer.#{name}.ms=#{time}" }.join("\n").freeze
-  HOLD = 9 # descriptor of a pipe that the broker inherits: its end of file tells the broker's end
+  HOLD = 9 # descriptor of a pipe that the broker inherits: at the broker's end a reader gets EOF
 
   class << self
     # @return [String] "HOST:PORT,…"

@@ -7,7 +7,7 @@ require_relative "broker"
 # answers as a broker does that has not found the coordinator yet.
 class CoordinatorRefusals
   FIND_COORDINATOR = 10
-  REFUSALS = 3 # after these librdkafka sends the request no more
+  REFUSALS = 3 # librdkafka does not repeat the request after the third refusal
   # An answer of version 2: throttle time, COORDINATOR_NOT_AVAILABLE, no text, no broker.
   ANSWER = [0, 15, -1, -1, 0, 0].pack("l>s>s>l>s>l>")
 
@@ -35,7 +35,7 @@ class CoordinatorRefusals
     upstream = TCPSocket.new("127.0.0.1", @broker.port)
     refused = []
     copy(client, upstream) do |request|
-      refused << request[4, 4] if refuse?(request) # the number that the answer has, too
+      refused << request[4, 4] if refuse?(request) # the correlation id, which the answer repeats
       request
     end
     copy(upstream, client) do |answer|
@@ -57,8 +57,8 @@ class CoordinatorRefusals
     end
   end
 
-  # Whether a producer requests a group's coordinator: the request ends with the client's name, the
-  # group and 0. A member of the group has more words in its name, and a reader its own group.
+  # Whether a producer requests a group's coordinator. The request ends with the client's name (a
+  # member's name has more words), the name of a group (a reader has its own group) and 0.
   def refuse?(request)
     return false unless request.unpack("nn") == [FIND_COORDINATOR, 2] && @refused < REFUSALS
     return false unless request.match?(/..godwit \d+\0.(?!_godwit.reader).*\0\z/mn)

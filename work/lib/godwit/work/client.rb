@@ -18,7 +18,7 @@ module Godwit
       # @private
       BLOCK_RECORDS = 10_000
       READ = 1 << 20 # bytes that `each` reads at a time
-      POLL = 0.25 # seconds between two checks for new records
+      POLL = 0.25 # seconds between two checks of a live `each` for new records
       # The default of `value`: Ruby makes keywords of a Hash without braces, and passes no value.
       NO_VALUE = Object.new.freeze
       UNCHANGED = Object.new.freeze # the default of `retain:`: the topic's limits stay
@@ -125,7 +125,7 @@ module Godwit
           return unless live
           sleep POLL while @engine.version == seen
           topic = @topics.all.fetch(topic.name)
-          positions.fill(0, positions.size...topic.partitions) # the topic may have got partitions
+          positions.fill(0, positions.size...topic.partitions) # new partitions begin at offset 0
         end
       end
 
@@ -158,7 +158,7 @@ module Godwit
         end
       end
 
-      # Sets the offset at which the group goes on: records run again, or never.
+      # Sets the offset at which the group goes on: records run again, or are skipped.
       # @param group [String]
       # @param topic [String]
       # @param to [Integer, Time, Symbol] as {#each}'s `from:`; an offset behind a partition's end
@@ -208,7 +208,7 @@ module Godwit
       # @raise [TopicError]
       def resume(group, topic) = @engine.set(group, find(topic), paused: false)
 
-      # Takes the partitions from a member, which joins again when its process works.
+      # Takes the partitions from a member. If the member's process still works, it joins again.
       # @param member [Integer, String, nil] a member's id; nil: no member has it
       # @return [Boolean] whether there was such a member
       # @raise [UnsupportedError] on Kafka, which evicts members itself
@@ -217,7 +217,7 @@ module Godwit
         @engine.members.any? { |one| one.id.eql?(member) } && @engine.leave(member)
       end
 
-      # Returns a dead letter to its topic, for the group that failed.
+      # Writes a dead letter to its original topic again, for the group whose handler failed.
       # @param dead [String] a topic of dead letters
       # @param partition [Integer]
       # @param offset [Integer]

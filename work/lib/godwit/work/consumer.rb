@@ -248,8 +248,8 @@ module Godwit
       def done(message) = invocation.done(message)
 
       # Runs no further record of the handled record's partition: those that run now finish. The
-      # pause ends with the assignment at the latest, when another process gets the partition or
-      # this one stops. An operator's pause is independent of it.
+      # pause ends at the latest when another process gets the partition, or this process stops. The
+      # pause of an operator is independent of this pause.
       # @param seconds [Numeric, nil] more than 0; nil: until {#resume}
       def pause(seconds = nil) = invocation.pause(seconds)
 

@@ -70,7 +70,7 @@ module Godwit
     # memory until its last message is finished.
     #
     # @!attribute unfinished
-    #   @return [Integer, nil] number of unfinished messages; a Struct's member is fastest
+    #   @return [Integer, nil] number of unfinished messages of the block
     # @private
     Source = Struct.new(:topic, :format, :partition, :offset, :block, :unfinished) do
       # @param count [Integer] number of messages that have just finished

@@ -176,7 +176,7 @@ module Godwit
         end
       end
 
-      # Posts one call of the coordinator for all workers that end their work before the call runs.
+      # Posts a call to the coordinator's loop, unless such a call of another worker waits there.
       def after_chunk
         return if @posted || @ending
         @posted = true

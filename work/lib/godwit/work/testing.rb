@@ -13,7 +13,7 @@ module Godwit
     #
     # A handler's retry runs when the test has advanced the clock. **Threads**: one at a time.
     class Testing
-      MOST = 1 << 20 # more records and lanes than a partition has: {Assignment#dequeue} returns all
+      MOST = 1 << 20 # more than the records of a partition: {Assignment#dequeue} returns all
       # The thread variable with the client of the Testing object that runs.
       CURRENT = :godwit_work_testing
 
@@ -53,7 +53,7 @@ module Godwit
       # @return [Client] of the log in memory
       attr_reader :client
 
-      # @return [#advance] the clock: `clock.advance 60`
+      # @return [#advance] the clock: `clock.advance 60` adds a minute
       def clock = @engine.clock
 
       # @param topic [String]
@@ -70,7 +70,7 @@ module Godwit
         inside { run_all }
       end
 
-      # Ends the process as kill -9 does, and begins another. Uncommitted records run again.
+      # Simulates kill -9 and the start of another process. Uncommitted records run again.
       # @return [nil]
       def crash!
         @engine.dead.concat(@coordinator.members.each_value.map(&:id))
@@ -89,14 +89,14 @@ module Godwit
         end
       end
 
-      # Stops the process as TERM does, and begins another.
+      # Simulates the stop of the process by TERM, and the start of another process.
       # @return [nil]
       def restart!
         inside { @coordinator.hooks.each_value { |hooks| hooks.call(:stopping) } }
         rebalance!
       end
 
-      # Runs the records of the last {#drain} again, as after a kill before its commit.
+      # Lets the records of the last {#drain} run again, as if kill -9 had come before their commit.
       # @return [nil]
       def duplicate!
         before = @before or return

@@ -23,8 +23,8 @@ module Godwit
     #   @return [Array<Integer>] the partitions' ids in the engine
     Topic = Struct.new(:name, :partitions, :format, :partitioner, :retain, :retain_bytes, :kafka,
       :ids, keyword_init: true) do
-      # A key has the same partition in all programs. librdkafka's `consistent_random` chooses this
-      # partition, too; with :murmur2, its `murmur2_random` and Kafka's Java client do.
+      # A key has the same partition in all programs: with :crc32 also by the `consistent_random` of
+      # librdkafka, with :murmur2 by its `murmur2_random` and by Kafka's Java client.
       # @param key [String]
       # @return [Integer, nil] the partition; nil: any partition, for the key "" with :crc32
       def partition_of(key)

@@ -40,7 +40,7 @@ module Godwit
 
       private
 
-      # Checks that no member of the groups runs: in the other log it would begin at offset 0.
+      # Checks that no consumer of the copied groups runs on either log: it would change a position.
       def check_members
         groups = @from.positions.map(&:group).uniq
         one = @from.members.find(&:alive) ||
@@ -127,7 +127,7 @@ module Godwit
         [block.values[index], block.keys&.[](index), block.headers(index), block.time(index)]
       end
 
-      # Checks that the other log's last record is a copy of the record before the next one to copy.
+      # Checks that the last record of the other log's partition equals the record at this offset.
       def check_last(topic, there, number, offset)
         both = [[@from, topic, offset], [@to, there, offset - @starts[topic.name][number]]]
         last = both.map do |engine, one, at|

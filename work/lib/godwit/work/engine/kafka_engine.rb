@@ -137,7 +137,7 @@ module Godwit
       def close
         return if @closed || @forks != ForkDetector::COUNT[0] # a forked child owns no handles
         @closed = true
-        @memberships.values.each(&:close) # `values` copies: a runner may leave meanwhile
+        @memberships.values.each(&:close) # `values` is a copy: a runner may change the Hash
         @memberships.clear
         [*@wake_ups.values.map(&:outputs), @reader, @state, @groups, @writer, @producer].uniq
           .each(&:close)

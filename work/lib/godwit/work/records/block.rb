@@ -97,7 +97,7 @@ module Godwit
         [@values, @keys, @headers].each { |column| at = column.begin(at) if column }
       end
 
-      # @return [Integer] offset of the first record; the others follow without a gap
+      # @return [Integer] offset of the first record; each later record has the next offset
       attr_reader :offset
       # @return [Boolean] whether unread records before this block were deleted
       attr_accessor :behind_gap

@@ -47,7 +47,7 @@ module Godwit
           scope.const_get(name, false)
         end
         !found.equal?(klass)
-      rescue NameError # below an anonymous module a class's name is no constant
+      rescue NameError # the name of a class in an anonymous module is no constant's name
         false
       end
 

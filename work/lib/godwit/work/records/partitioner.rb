@@ -4,7 +4,7 @@ require "zlib"
 
 module Godwit
   module Work
-    # The hash functions that map a key to a partition. For a topic all programs must use the same.
+    # The hash functions that map a key to a partition. All programs must use the same for a topic.
     # @private
     module Partitioner
       NAMES = %i[crc32 murmur2].freeze

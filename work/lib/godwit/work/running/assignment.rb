@@ -9,11 +9,11 @@ module Godwit
       RECORDS = 10_000
       AHEAD = 2_000 # most records that wait for a worker: more would only use memory
       BYTES = 64 << 20
-      # After CRASHES unclean ends of a process at one watermark, records run one at a time. The
-      # record that runs alone at one more unclean end becomes a dead letter.
+      # After CRASHES crashes of the owner's process at one watermark, records run one at a time.
+      # The record that runs alone at the next crash becomes a dead letter.
       CRASHES = 2
-      # The number of records that run one at a time after such ends: 1,000 records, or at least 32
-      # when these have taken more than ISOLATED_SECONDS in all.
+      # Records run one at a time until 1,000 of them have run, or until at least 32 of them have
+      # run and have taken more than ISOLATED_SECONDS in all.
       ISOLATED = (32..1_000)
       ISOLATED_SECONDS = 1
 
@@ -53,7 +53,7 @@ module Godwit
       #   :done when the hook has ended
       attr_accessor :revoked
 
-      # @return [Boolean] whether records run one at a time, after the engine has stored which one
+      # @return [Boolean] whether records run one at a time; the engine stores the offset of each
       def isolated? = @position.crashes >= CRASHES
 
       # @return [Integer, nil] offset of a record that has ended its process too often
@@ -74,14 +74,14 @@ module Godwit
         end
       end
 
-      # @return [Integer] lanes that wait for a worker
+      # @return [Integer] number of {Lanes::Lane}s that wait for a worker
       def waiting = @halted ? 0 : @lanes.waiting
 
-      # @param version [Array] the engine's version
+      # @param version [Array] a result of the engine's method `version`
       # @return [Boolean] whether all records up to this version are handled and committed
       def up_to_date?(version) = @exhausted == version && @unfinished.zero? && !changed?
 
-      # @return [Object, nil] the engine's version at which there was nothing more to fetch
+      # @return [Object, nil] the engine's `version` at which there was nothing more to fetch
       attr_accessor :exhausted
 
       # Adds the records of a block.
@@ -187,8 +187,8 @@ module Godwit
       # @param seconds [Float] how long the handler ran for a record that ran alone
       def ran_alone(seconds) = @alone_seconds += seconds
 
-      # Lets the next commit remove the note of the record that ran alone, even if that record
-      # changed nothing.
+      # Makes the next commit clear the field `noted` of the position, even if the record that ran
+      # alone has changed nothing.
       def remove_note = @lock.synchronize { @changes += 1 unless changed? }
 
       # @return [Boolean] whether there is something to commit
@@ -224,7 +224,7 @@ module Godwit
 
       private
 
-      # @return [Integer] unclean ends that still count when this watermark is committed
+      # @return [Integer] crashes that still count when this watermark is committed
       def crashes(watermark)
         return (watermark > @position.crashed_at.to_i) ? 0 : @position.crashes unless isolated?
         enough = @alone >= ISOLATED.max ||

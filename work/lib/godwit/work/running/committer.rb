@@ -63,7 +63,7 @@ module Godwit
 
       # Commits records and the statements of the block in one transaction.
       # @param messages [Array<Message>] that the transaction finishes
-      # @param outputs [#call] called after the block; returns the handler's Blocks
+      # @param outputs [#call] called after the block; returns the handler's outputs as Blocks
       # @return [Object] the block's value
       # @raise [StateError] in the block of another transaction
       # @raise [UnsupportedError] when the engine has no SQL

@@ -30,7 +30,7 @@ module Godwit
       #   call has another Array
       def running = @unfinished
 
-      # @param lane [Object] the messages' lane in the assignment
+      # @param lane [Lanes::Lane] the assignment's lane from which the worker got the messages
       # @param messages [Array<Message>] in order; those that do not run go back to the lane
       # @return [Float, nil] monotonic time at which the first remaining record runs again, or nil
       def run(lane, messages)

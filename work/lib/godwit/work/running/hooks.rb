@@ -22,7 +22,6 @@ module Godwit
         start if thread && @names.any?
       end
 
-      # @return [Boolean] whether the class has this hook
       def has?(name) = @names.include?(name)
 
       # @param arguments [Array] the hook's arguments

@@ -9,7 +9,7 @@ module Godwit
     # **Threads**: one at a time.
     # @private
     class Progress
-      LIMIT = 3_000 # most bytes of a dump: in Base64 it fits into Kafka's 4,096 bytes of a commit
+      LIMIT = 3_000 # most bytes of a dump: Base64 makes 4,000, and a commit's text may have 4,096
       FINISHED = 1
 
       # @param watermark [Integer] the offset of the first unfinished record
@@ -66,7 +66,7 @@ module Godwit
       # @return [Boolean] whether a record that has failed is still unfinished
       def failures? = !@attempts.empty?
 
-      # @param finish [Integer] all records that run have smaller offsets
+      # @param finish [Integer] an offset above those of all records that may run
       # @return [Integer] number of records that may run before the next dump, so that the dump has
       #   at most LIMIT bytes
       def room(finish)
@@ -77,7 +77,7 @@ module Godwit
         [(LIMIT - used) / [range, attempts].max, 0].max
       end
 
-      # @return [String] at most LIMIT bytes, if no more than {#room} records ran since the last one
+      # @return [String] at most LIMIT bytes, if at most {#room} records ran since the last dump
       def dump
         advance
         ranges = []
@@ -122,7 +122,7 @@ module Godwit
         end
       end
 
-      # @return [Integer] bytes of this number in a dump; a smaller number has at most as many
+      # @return [Integer] bytes that this number needs in a dump; a smaller number needs no more
       def width(number) = (number.bit_length + 6) / 7
 
       def advance

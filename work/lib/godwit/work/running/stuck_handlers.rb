@@ -8,9 +8,9 @@ module Godwit
     # `stuck` once for each run of a handler, and stores a report in the engine until the run ends.
     # Also reports that the process works: a handler that holds Ruby's lock stops these reports.
     #
-    # **Threads**: its own, since a handler that hangs in a transaction stops the coordinator. If
-    # two checks find the same Array of messages, they find the same run of the handler: so workers
-    # need not report each record to this thread.
+    # **Threads**: the checks have a thread, since a handler that hangs in a transaction stops the
+    # coordinator. Each run of a handler has a new Array of messages: if two checks find the same
+    # Array, the run has not ended. So workers need not report each record to this thread.
     # @private
     class StuckHandlers
       TICK = 0.25 # seconds between two checks

@@ -2,8 +2,8 @@
 
 module Godwit
   module Work
-    # Chooses what a worker runs next. A record of an assignment that is {Assignment#isolated?} is
-    # stored as a note, and runs alone in its process until a commit removes the note: no record is
+    # Chooses what a worker runs next. In an assignment that is {Assignment#isolated?} each record
+    # runs alone: other records of this process wait until the record is committed. So no record is
     # blamed when another record ends the process.
     #
     # **Threads**: {Workers} changes the state under its lock.
@@ -25,7 +25,7 @@ module Godwit
         @since = @asked = LONG_AGO
       end
 
-      # @return [Assignment, nil] the one whose record runs alone, or ran alone and is not committed
+      # @return [Assignment, nil] its record runs alone, or ran alone and is not committed yet
       attr_reader :alone
 
       # @return [Chunk] a new one, which a worker uses until its thread ends

@@ -44,8 +44,8 @@ module Godwit
         # Lets the waiting calls return at once: the records that they wrote may be lost.
         def abandon = @deliveries.abandon
 
-        # Leaves out "all brokers are down", which names no cause.
-        # @return [Array(Integer, String), nil] code and text of the last error of the connections
+        # The last error of the connections, except "all brokers are down", which names no cause.
+        # @return [Array(Integer, String), nil] code and text of the error
         def problem
           found = @deliveries.errors.reject { |code, _| code == ALL_DOWN }
           @problem = found.last || @problem

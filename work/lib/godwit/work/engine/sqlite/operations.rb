@@ -42,7 +42,7 @@ module Godwit
       end
 
       # @param offsets [Array<Integer, nil>, nil] for each partition, the offset at which the group
-      #   continues: the partition's owner loses it. nil: the group's offset does not change
+      #   continues: the owner loses the partition. nil: the group's offset does not change
       # @param paused [Boolean, nil] true: the group runs no record of the topic; nil: no change
       # @raise [TopicError] when the group has never read the topic
       def set(group, topic, offsets: nil, paused: nil)

@@ -10,7 +10,7 @@ module Godwit
     class SqliteFile
       # Approximate number of bytes that this process writes between two checkpoints.
       CHECKPOINT = 4 << 20
-      COMMIT = 8 << 10 # bytes that a commit writes in addition to its blocks: a page or two
+      COMMIT = 8 << 10 # bytes that a commit adds to the WAL beside its records: two SQLite pages
 
       # @param path [String] absolute, or Database::MEMORY
       # @param durability [Symbol] :process: records survive the end of the process; :power: an

@@ -13,7 +13,7 @@ module Godwit
         EARLIEST = -2
         LATEST = -1
         INVALID = -1001 # librdkafka's number for "no offset"
-        COMMITTED = {isolation_level: 1}.freeze # the end is before the first open transaction
+        COMMITTED = {isolation_level: 1}.freeze # a partition ends at its first open transaction
         ALREADY_THERE = 36
         REFUSED = [-169, -181].freeze # authentication or TLS failed: no attempt will succeed
         NO_LEADER = 5 # the error of a partition whose leader is not known yet
@@ -44,7 +44,7 @@ module Godwit
         end
 
         # Waits for an answer for 0.1 s at most.
-        # @return [Array<Integer>] ids of the brokers; without an answer those of the last one
+        # @return [Array<Integer>] ids of the brokers; without an answer those of the last answer
         # @raise [BrokerError] no broker has ever answered
         def brokers
           code, found = metadata(Handle::SHORT, all: 0) do |one|

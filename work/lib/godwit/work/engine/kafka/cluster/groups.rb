@@ -7,7 +7,8 @@ module Godwit
       #
       # All brokers get the requests for a group, and those that do not have the group refuse them:
       # librdkafka's own search for a group's coordinator may never end, and may abort the process
-      # (confluentinc/librdkafka, issue 4605). A refusal ends a process whose handle is a producer.
+      # (confluentinc/librdkafka, issue 4605). A refusal to a producer's handle ends the process, so
+      # these requests use a consumer's handle.
       #
       # **Threads**: any. Each call waits for the brokers for `timeout` seconds at most.
       # @private
@@ -17,7 +18,7 @@ module Godwit
         # With this option a broker answers when open transactions have ended.
         STABLE = {require_stable_offsets: 1}.freeze
 
-        PATIENCE = 10 # seconds; a group may have moved from a broker that does not answer
+        PATIENCE = 10 # seconds until a request is repeated: the group may be on another broker now
         # Errors of a broker that does not have the group, or has not loaded it yet:
         # COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR.
         REFUSALS = [14, 15, 16].freeze

@@ -10,7 +10,7 @@ module Godwit
       # **Threads**: any.
       # @private
       class Operator
-        # How {Settings#consumer} names a client: the process, the mark of its member, the topic.
+        # How {Settings#consumer} names a client: the process, the member's id (mark), the topic.
         CLIENT = /\Agodwit (\d+) (\h+) (.+)\z/
 
         def initialize(groups, topics, state)
@@ -80,7 +80,7 @@ module Godwit
             true, 0.0)
         end
 
-        # @return [Hash{Array => String}] the mark or the id of a member by group, topic, partition
+        # @return [Hash{Array => String}] [group, topic, partition] => {#mark} of the owner
         def owners(members)
           members.flat_map { |group, all|
             all.flat_map do |one|

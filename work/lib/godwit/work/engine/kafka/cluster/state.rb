@@ -14,13 +14,13 @@ module Godwit
       class State
         TOPIC = "_godwit.state"
         VERSION = 1 # version of the values; readers ignore values of other versions
-        READ = 1 << 20 # bytes of one fetch, about
+        READ = 1 << 20 # approximate bytes of one fetch
         WAIT = 500 # milliseconds that a broker waits for facts
         PROPERTIES = {"cleanup.policy" => "compact"}.freeze
         AGAIN = 0.02 # seconds between two attempts to write
         PATIENCE = 5 # seconds without a record before a new handle reads
 
-        # @yieldparam block [String] of a {Block}, to write it
+        # @yieldparam block [String] the bytes of a {Block} that the Ruby block writes
         def initialize(settings, cluster, &write)
           @settings = settings
           @cluster = cluster

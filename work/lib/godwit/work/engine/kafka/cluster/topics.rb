@@ -10,7 +10,7 @@ module Godwit
       # @private
       class Topics
         INTERNAL = /\A(__|_godwit\.)/
-        # Ids that each topic gets for its partitions. Id 0 stands for all partitions.
+        # How many ids each topic gets for its partitions. Id 0 stands for all partitions.
         BEHIND = 10_000
         KNOWN = 60 # seconds for which a process uses the topic properties that it has read
         TIME = "retention.ms"
@@ -123,7 +123,7 @@ module Godwit
         SEEN = 0.01 # seconds between two checks whether a change has taken effect
 
         class << self
-          # @return [Hash{String => String}] limit of a message: a broker's default is below 1 MiB
+          # @return [Hash{String => String}] most bytes of a message; brokers' default is too small
           def size = {"max.message.bytes" => Properties["message.max.bytes"].value.to_s}
 
           # @return [Hash{String => String}] the topic's limits as properties

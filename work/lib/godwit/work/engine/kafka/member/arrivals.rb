@@ -9,7 +9,7 @@ module Godwit
       # **Threads**: the coordinator of a Runner alone.
       # @private
       class Arrivals
-        PATIENCE = 30 # seconds; by default the broker ends a dead process's transaction sooner
+        PATIENCE = 30 # seconds to wait for positions; an open transaction should end sooner
 
         # @param mark [String] the member's id in a Position
         # @param owner [String] the same member's id in the commits
@@ -25,10 +25,10 @@ module Godwit
           @seeks = {}
         end
 
-        # @return [Hash{Integer => String}] partition => id of the operator's seek in its commit
+        # @return [Hash{Integer => String}] partition => id of an operator's seek, from the commit
         attr_reader :seeks
 
-        # @param list [Array<PartitionList::Entry>] the same list until {#close}
+        # @param list [Array<PartitionList::Entry>] all calls before {#close} pass the same list
         # @yieldreturn [Work::Topic] when positions are known
         # @return [Array<Position>] those that are known; a position behind an open transaction is
         #   not known yet
@@ -80,7 +80,7 @@ module Godwit
           @answer.receive
         end
 
-        # @raise [BrokerError] when the brokers have returned no positions for another 30 s
+        # @raise [BrokerError] when the brokers have returned no positions for 30 s
         def check_time(list)
           return if Timeout.remaining(PATIENCE, @since) > 0
           @since = nil

@@ -14,7 +14,7 @@ module Godwit
         REFUSED = [22, 25, 27, 113].freeze
         AGAIN = 0.02 # seconds between two attempts to commit
         WAIT = 5 # seconds that a commit waits for the brokers
-        PATIENCE = 3 # most seconds of attempts; a heartbeat reports a lost session sooner
+        PATIENCE = 3 # most seconds of attempts; they end once a heartbeat finds the session lost
         # Raised when the group has refused a commit.
         class Refused < StandardError
           # @return [Error] for the caller

@@ -11,7 +11,7 @@ module Godwit
       # **Threads**: one at a time, as {Committer} calls it.
       # @private
       class Outputs
-        ATTEMPTS = 3 # most tries of a transaction whose tries are all aborted
+        ATTEMPTS = 3 # most attempts at a transaction; each failed attempt is aborted
         START = 2 # seconds for which `start` waits for the brokers
         ABORT = 5 # seconds that an abort may take; if it fails, a new producer ends the transaction
         AGAIN = 0.05 # seconds before a step or a refused transaction is repeated

@@ -88,7 +88,7 @@ module Godwit
           !pointer.nil?
         end
 
-        # @return [#call] returns the {#cause}, if librdkafka forwards the main queue to another one
+        # @return [#call] returns the {#cause}; for a handle whose main queue another object reads
         attr_writer :cause
 
         # @return [String, nil] the last error of the connection
