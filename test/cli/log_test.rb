@@ -103,7 +103,7 @@ class CLILogTest < Godwit::TestCase
      ["--prog", "billing", "--host", "web1"] => [1, 2], ["--tag", "req-9"] => [1],
      ["--grep", "ref.sed", "--exclude", "user=42"] => [3],
      ["--grep", "ok", "--grep", "stop"] => [2, 4]}.each do |options, seqs|
-      # This record passes all filters of the command, so it ends the output.
+      # This record passes all filters in `options`, so `--count` ends the command after it.
       last = frames(
         5, level: options.include?("info") ? 1 : 3, text: "stop refused ok", tags: ["req-9"],
         prog: (options & %w[shop bill]).first || "billing"

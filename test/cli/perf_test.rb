@@ -84,8 +84,8 @@ class CLIPerfTest < Godwit::TestCase
     end
     measures = in_thread { json("load", rep.last_endpoint, *%w[--rate 10k --count 50]) }
     eventually { held.num_waiting == 1 }
-    # The warm-up of this load, 1,000 messages, takes 0.2 s. Meanwhile the REP holds a reply, so the
-    # first load is late. Its achieved rate does not count the time of its fastest reply.
+    # The warm-up of this second load, 1,000 messages, takes 0.2 s. Meanwhile the REP holds a reply,
+    # so the first load is late. A load's achieved rate excludes the time of its fastest reply.
     Godwit::Perf.load(server, rate: 5_000, count: 50)
     held << true
     status, rows, err = measures.value
@@ -203,7 +203,7 @@ class CLIPerfTest < Godwit::TestCase
     assert_child server.signal(:TERM).finish
   end
 
-  # @return [String] the endpoint of an agent
+  # @return [String] the endpoint of a new `perf serve --agent`
   def agent = serve("--agent").last
 
   def teardown

@@ -4,7 +4,7 @@ require "test_helper"
 require "godwit/cli"
 require_relative "../../rakelib/support/libzmq_perf"
 
-# `godwit perf local_lat` and its siblings, compared with libzmq's own programs.
+# `godwit perf local_lat`, `remote_lat`, `local_thr` and so on, compared with libzmq's programs.
 class CLIPerfToolsTest < Godwit::TestCase
   HALF = "godwit: the latency is half of the round-trip time\n"
   FIGURE = /\d+(?:\.\d{3})?(?= \[(?:us|msg|Mb))/

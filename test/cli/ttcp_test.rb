@@ -76,7 +76,7 @@ class CLITtcpTest < Godwit::TestCase
     open_socket(:DEALER).connect("tcp://#{HERE}:#{@port}").send(["godwit ttcp", name])
   end
 
-  # @return [String] the receiver's next reply, without "still receiving", its check for a sender
+  # @return [String] the receiver's next reply other than "still receiving"
   def reply(socket)
     text = socket.recv
     (text == "still receiving") ? reply(socket) : text

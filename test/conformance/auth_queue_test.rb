@@ -28,7 +28,7 @@ class AuthQueueTest < Conformance::Case
     super
   end
 
-  # While the only worker is busy, clients 1 and 2 at `one` and client 3 at `other` send requests.
+  # While the only worker is busy, clients 1 and 2 ask from the address `one`, 3 from `other`.
   # @return [Array<String>] the names in the order in which their blocks began
   def order(one, other)
     ask("slow", address: "10.9.9.9")
@@ -70,12 +70,12 @@ class AuthQueueTest < Conformance::Case
     assert_equal "slow b1", next_begun
     ask("c1", address: "127.0.0.3")
     all_received
-    held << nil # ends a block; c1 comes before a3, since c1's address has no worker
+    held << nil # ends one block; the next block is c1's, since no worker serves c1's address
     assert_equal "c1", next_begun
   end
 
-  # The last free worker is only for an address whose blocks do not run. When a1's block ends, b2
-  # gets a worker, and the last one is free for a2.
+  # The last idle worker serves only an address for which no block runs. When a1's block ends, no
+  # block runs for a2's address. So a2 may get the last idle worker, and b2 gets the other.
   def test_the_end_of_one_block_may_let_two_begin
     begun, held, first = self.begun, self.held, Thread::Queue.new
     auth(workers: 3).on_decision # no reports of decisions: each report would also wake a worker
@@ -131,7 +131,7 @@ class AuthQueueTest < Conformance::Case
   def test_clients_whose_time_is_over_leave_the_queue
     rule(workers: 1, timeout: 0.1)
     said = warnings do
-      nil until ask("slow") && reply && !begun.empty? # the reply may come before the block begins
+      nil until ask("slow") && reply && !begun.empty? # the reply may precede the block of `rule`
       2.times do
         (MOST / 2 + 1).times { |number| ask(number.to_s) }
         (MOST / 2 + 1).times { assert_equal 300, reply.last }

@@ -8,8 +8,8 @@ class ErrorsTest < Conformance::Case
   Reply = Godwit::ErrorReply
   PAGE = File.read(File.expand_path("../../docs/error-replies.md", __dir__))
 
-  # [errno, operation] => [class of the error, parent of this class, whether it is retriable].
-  # plain/ tests other operations.
+  # [errno, operation] => [class of the error, its superclass, whether the error is retriable].
+  # The files in test/conformance/plain test other operations.
   {
     [Errno::ENOTSOCK, :send] => [Godwit::ClosedError, IOError, false],
     [Errno::EINVAL, :send] => [Godwit::SystemError, Errno::EINVAL, false],

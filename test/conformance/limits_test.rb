@@ -6,7 +6,7 @@ require_relative "case"
 
 # Too many sockets or descriptors cause an error. They do not end the process.
 class LimitsTest < Conformance::Case
-  LIMIT = (RUBY_ENGINE == "jruby") ? 200 : 40 # open descriptors; Java opens many
+  LIMIT = (RUBY_ENGINE == "jruby") ? 200 : 40 # open descriptors; Java itself opens many files
 
   test "max_sockets: counts the user's sockets, not sockets that Godwit opens internally" do
     small = own(Godwit::Context.new(max_sockets: 4))

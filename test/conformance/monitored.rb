@@ -9,7 +9,7 @@ module Conformance
       [socket, own_monitor(socket.monitor(*events))]
     end
 
-    # Closes the monitor at the end of the test. The close of its socket would do that, too.
+    # Closes the monitor at the end of the test.
     def own_monitor(monitor)
       (@monitors ||= []) << monitor
       monitor

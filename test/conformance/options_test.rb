@@ -154,7 +154,7 @@ class OptionsTest < Godwit::TestCase
   end
 
   OPTIONS::SOCKET.each_value do |option|
-    next if option.by_hand? && option.writable? # e.g. subscribe: other tests call the methods
+    next if option.by_hand? && option.writable? # such as subscribe: other tests call its method
 
     define_method(:"test_socket_option_#{option.name}") do
       not_on :ffi, "it has no use_fd" if option.name == :use_fd

@@ -41,8 +41,8 @@ class PatternsTest < Conformance::Case
     assert_flows(xpub, sub)
   end
 
-  # If a bound or connected socket changed its mark, libzmq 4.3 might use freed memory of pipes, or
-  # a sender might wait for ever.
+  # If a bound or connected socket changed its high-water mark, libzmq 4.3 might use freed memory of
+  # pipes, or a sender might wait for ever.
   each_transport "a high-water mark is fixed by the first bind or connect" do |transport|
     push = open_socket(:PUSH, send_hwm: 5).bind(endpoint_for(transport))
     pull = open_socket(:PULL).connect(push.last_endpoint)

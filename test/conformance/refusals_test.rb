@@ -73,7 +73,7 @@ class RefusalsTest < Godwit::TestCase
     push.connect(pull.last_endpoint)
     reader = waiting_on(pull) { pull.recv }
     nil until events.next_event(timeout: 5).name == :handshake_succeeded
-    assert_raises(Godwit::TimeoutError) { events.next_event(timeout: 0.3) } # recv waits meanwhile
+    assert_raises(Godwit::TimeoutError) { events.next_event(timeout: 0.3) } # while `reader` waits
     assert(Thread.list.none? { |thread| thread.name == "godwit refusals" })
     push << "x"
     ended(reader)

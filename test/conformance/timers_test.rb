@@ -49,7 +49,7 @@ class TimersTest < Conformance::Case
     assert_equal [1, 5.5, 6, 100], @log
     assert_equal [4, false], [timer.fired, timer.pending?]
     @timers.every(1) { @log << @now - 1000 }
-    fire_at(103, 103, 103.5, 104) # nothing fires between 101 and 103, so one firing is skipped
+    fire_at(103, 103, 103.5, 104) # nobody called `fire` at 102, so that firing is skipped
     assert_equal [103, 104], @log.last(2)
   end
 
@@ -211,7 +211,7 @@ class TimersTest < Conformance::Case
     assert_equal seen.uniq.size, seen.size
   end
 
-  # A Thread#kill or Ctrl-C may interrupt a change at any line.
+  # A Thread#kill or Ctrl-C may interrupt a change of timers at any line of the library.
   {
     "making" => ->(timers, _, _) { timers.after(0.5) {} },
     "cancelling" => ->(_, all, _) { all[1].cancel },

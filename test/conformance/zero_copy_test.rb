@@ -37,8 +37,8 @@ class ZeroCopyTest < Conformance::Case
   test "copy_threshold, by socket" do
     not_on :ffi, "every String is copied when it is sent, so its tracker is done at once"
     assert_equal Godwit::Frame::COPY_THRESHOLD, open_socket(:PUSH).copy_threshold
-    # Above 640 bytes: newer Rubies embed Strings of up to 640 bytes, and Godwit always copies
-    # these.
+    # A threshold above 640 bytes: newer Rubies embed Strings of up to 640 bytes, and Godwit copies
+    # every embedded String.
     push = open_socket(:PUSH, copy_threshold: 1000, linger: 0).connect("tcp://127.0.0.1:1")
     assert_equal 1000, push.copy_threshold
     refute_predicate push.send(("x" * 1000).freeze, track: true), :done?

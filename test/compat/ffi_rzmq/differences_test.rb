@@ -6,7 +6,7 @@ require "support/tls"
 require "godwit/compat/ffi_rzmq"
 require "ffi-rzmq"
 
-# Differences between the layer and the gem: docs/ffi-rzmq.md.
+# Differences between the gem ffi-rzmq and Godwit's layer for it; docs/ffi-rzmq.md lists them.
 class FFIRzmqDifferencesTest < Godwit::TestCase
   include Godwit::TestSupport::TLS
 

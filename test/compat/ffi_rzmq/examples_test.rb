@@ -3,9 +3,9 @@
 require "socket"
 require_relative "ffi_rzmq_case"
 
-# examples/ffi-rzmq: programs for that gem, run unchanged with the gem and through the layer.
+# The programs in examples/ffi-rzmq run unchanged with the gem ffi-rzmq and with Godwit's layer.
 class FFIRzmqExamplesTest < FFIRzmqCase
-  # The runtimes of the two programs of an example: the same one twice, or the layer and the gem.
+  # The runtimes of an example's two programs: twice the same runtime, or the layer and the gem.
   PAIRS =
     [:gem, *RUNTIMES.keys].zip([:gem, *RUNTIMES.keys]) +
     [%i[native gem], *([%i[gem ffi]] if RUNTIMES.key?(:ffi))]

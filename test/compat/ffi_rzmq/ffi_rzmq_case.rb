@@ -9,7 +9,7 @@ class FFIRzmqCase < Godwit::TestCase
 
   NO_JRUBY = defined?(Godwit::JRuby) ? Godwit::JRuby.missing : "this checkout has no JRuby"
 
-  # Runtime => why it is missing; nil: it is present. The gate tests only the C extension.
+  # Runtime => why it is missing; nil: it is present. A short run tests only the C extension.
   RUNTIMES =
     Godwit::TestSupport::Length.of(
       {native: nil}, long: {native: nil, ffi: nil, jruby: NO_JRUBY}

@@ -9,7 +9,7 @@ class RbczmqLoadPathTest < Godwit::TestCase
     assert_child(child.finish).stdout
   end
 
-  # Feature to require => code, and options of Ruby, that load the layer before that.
+  # Feature to require => code, and options of Ruby, that load the layer before this `require`.
   LOADED = {
     "zmq" => ["", "-rgodwit/compat/rbczmq"], "rbczmq" => [%(require "godwit/compat/rbczmq"\n) * 2]
   }.freeze

@@ -3,7 +3,7 @@
 require_relative "rbczmq_case"
 
 class RbczmqOptionsTest < Godwit::RbczmqCase
-  # Name => its default, and another value.
+  # Option => its default, and another value that it accepts.
   NUMBERS = {
     sndhwm: [1000, 7], rcvhwm: [1000, 7], affinity: [0, 1], rate: [100, 50_000],
     recovery_ivl: [10_000, 20], maxmsgsize: [-1, 1 << 33], multicast_hops: [1, 2],

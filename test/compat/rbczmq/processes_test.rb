@@ -62,7 +62,7 @@ class RbczmqProcessesTest < Godwit::RbczmqCase
     ], seen
   end
 
-  # Ruby runs handlers also between two steps of a wait, and while the wait holds a lock.
+  # Ruby runs trap handlers also between two steps of a wait, and while the wait holds a lock.
   test "nested handled signals end waits and leave no state behind" do
     seen = lines(<<~RUBY, deadline: 30)
       trap(:USR1) {}

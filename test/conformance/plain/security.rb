@@ -61,7 +61,7 @@ Plain.scenario "CURVE: the keywords name their mistakes" do
       assert_kind_of ArgumentError, error
     end
   end
-  assert_raises(Godwit::CurveKeyError) { Godwit::Curve.public_key(nil) } # nil makes no new pair
+  assert_raises(Godwit::CurveKeyError) { Godwit::Curve.public_key(nil) } # makes no new key pair
   refused(Godwit::CurveKeyError, "option curve_secret_key (ZMQ_CURVE_SECRETKEY) takes a CURVE " \
     "key: 40 characters of Z85 or 32 raw bytes, not a String of 9 bytes") do
     open_socket(:REQ).curve_secret_key = "Swordfish"

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# A child process of scenarios_test.rb: runs the scenarios named, each after a line that names it.
+# scenarios_test.rb runs this program. It runs the scenarios in ARGV, and prints a line before each.
 require_relative "prelude"
 
 ARGV.each do |name|

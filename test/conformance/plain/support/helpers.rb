@@ -22,7 +22,7 @@ module Plain
       assert_equal message, receiver.recv(timeout: 5)
     end
 
-    # Publishes until the subscriber has a message. Then the subscriber receives all of them.
+    # Publishes until the subscriber has a message. Then the subscriber receives all messages.
     def synchronize(pub, sub)
       eventually { pub.send("sync") && sub.wait_readable(0.01) }
       pub << "sync end"
