@@ -22,7 +22,7 @@ class CertStoreTest < Godwit::TestCase
     anna = cert("anna", metadata: {"email" => "a@b"})
     otto = cert("otto")
     Godwit::Cert.new("server").save(scratch_dir)
-    File.unlink(path("server.key")) # the store ignores server.key_secret, which remains
+    File.unlink(path("server.key")) # server.key_secret remains; the store ignores it
     found = store
     assert_equal %w[anna otto], found.map(&:name)
     assert_equal [2, 2, scratch_dir], [found.size, found.each.size, found.dir]
@@ -48,7 +48,7 @@ class CertStoreTest < Godwit::TestCase
     assert_equal "user", found["anna"].metadata["role"]
     10.times do |round|
       after = Godwit::Cert.new("anna", metadata: {"role" => "r#{round}"})
-      # The new file has the old inode and size, so only its times differ.
+      # The store must detect the change by the file's times: inode and size stay the same.
       File.write(path("anna.key"), after.text)
       assert_equal "r#{round}", found["anna"].metadata["role"]
       assert_nil found.by_key(before.public_key)

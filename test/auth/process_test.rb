@@ -63,7 +63,7 @@ class AuthProcessTest < Godwit::TestCase
     RUBY
   end
 
-  # An end that waited for the Auth's thread or for a block would exceed the child's deadline.
+  # The blocks sleep for ever: an end that waited for one would exceed the child's deadline.
   [
     "", "Godwit.context.close", "Godwit.context.shutdown", "GUARD.close",
     "Thread.new { exit(0) }.join"

@@ -27,7 +27,7 @@ class EdgeHTTPTest < EdgeCase
     body = "0123456789abcdef" * (900 * 64)
     before = server.rss
     60.times { assert_equal body, server.post("/", body).body }
-    most = MRubyBuild.version.start_with?("3.1") ? 30 : 80 # MiB; a worker with mruby 3.3 grows 70
+    most = MRubyBuild.version.start_with?("3.1") ? 30 : 80 # MiB: mruby 3.3 grows by 70
     assert_operator server.rss - before, :<, most * 1024 unless ENV["GODWIT_EDGE_PRELOAD"]
   end
 

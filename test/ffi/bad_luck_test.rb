@@ -3,7 +3,7 @@
 require "test_helper"
 require "open3"
 
-return if RUBY_ENGINE == "jruby" # the tests on CRuby also start JRuby
+return if RUBY_ENGINE == "jruby" # these tests run on CRuby, and start JRuby themselves
 
 require_relative "../../rakelib/support/jruby"
 

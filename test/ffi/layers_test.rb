@@ -2,8 +2,8 @@
 
 require "test_helper"
 
-# Law 2 over FFI: only a few files make the calls that may consume an edge of ZMQ_FD. They wake the
-# other waiters afterwards, or run while the socket has no waiters.
+# Law 2 (no wake-up is lost) over FFI: only a few files call the functions that may consume an edge
+# of ZMQ_FD. Their code then wakes the other waiters, or runs while the socket has no waiters.
 class FFILayersTest < Godwit::TestCase
   FOLDER = File.expand_path("../../lib/godwit/backend/ffi", __dir__)
   ALLOWED = {

@@ -41,7 +41,7 @@ module LoggerTests
     # An endpoint without a listener.
     def nowhere = @nowhere ||= endpoint_for(:ipc_file)
 
-    # Closes the loggers first, and ignores their messages about unsent records.
+    # Closes loggers and receivers, the last opened first. Hides their lines about unsent records.
     def teardown
       (@to_close || []).reverse_each { |one| capture_io { one.close } }
       super

@@ -2,7 +2,7 @@
 
 require_relative "logs"
 
-# A forked child logs separately, and the parent's records stay the parent's.
+# A forked child logs under its own id, and sends no record that the parent had queued.
 class LoggerForkTest < Godwit::TestCase
   include Godwit::TestSupport::Logs
 

@@ -10,7 +10,7 @@ class LoggerJournalTest < Godwit::TestCase
   include MadeRecords
 
   Sink = Godwit::Logger::Sink
-  Godwit::Logger::Receiver.name # its file loads the other classes
+  Godwit::Logger::Receiver.name # loads the file of Receiver, which loads Journal
   Journal = Godwit::Logger.const_get(:Journal)
   A = "a" * 16
   B = "b" * 16

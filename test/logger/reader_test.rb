@@ -312,7 +312,7 @@ class LoggerReaderTest < Godwit::TestCase
   end
 
   test "a slow block is not given many records of one writer at once" do
-    one = own(Reader.new(endpoint_for(:inproc), context: context)) # a sent record arrives at once
+    one = own(Reader.new(endpoint_for(:inproc), context: context)) # inproc: records arrive at once
     push_to(one, send_hwm: 3_000).send_many(
       Array.new(3_000) { |i| frames(i + 1, writer: writer(1)) }
     )
@@ -330,7 +330,7 @@ class LoggerReaderTest < Godwit::TestCase
 
   test "a writer that floods delays no slow one: it need not wait for the other's earlier " \
     "records" do
-    one = own(Reader.new(endpoint_for(:inproc), context: context)) # a sent record arrives at once
+    one = own(Reader.new(endpoint_for(:inproc), context: context)) # inproc: records arrive at once
     push = push_to(one)
     in_thread do
       batch = Array.new(100) { |i| frames(i + 1, writer: writer(0)) }

@@ -204,7 +204,7 @@ class LoggerSpoolTest < Godwit::TestCase
     receive = -> { accounts.count(Godwit::Logger::Record.parse(former.recv(timeout: 5))) }
     receive.call
     eventually { log.stats.sent > 100 }
-    capture_io { log.close } # the reader receives nothing meanwhile
+    capture_io { log.close } # no thread reads `former` during this close
     assert_operator log.stats.spooled, :>, 3_000 - log.stats.sent
     log = spooling(endpoint)
     log.info("next")

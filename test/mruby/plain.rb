@@ -5,7 +5,7 @@
 # test/conformance/plain_test.rb runs them on CRuby.
 module Plain
   TRANSPORTS = %i[tcp inproc].freeze
-  DEADLINE = 30 # seconds of an `eventually`
+  DEADLINE = 30 # seconds that an `eventually` waits at most
 
   Failure = Class.new(StandardError)
   SCENARIOS = [] # standard:disable Style/MutableConstant -- scenario files add to it
@@ -70,7 +70,7 @@ module Plain
     end
   end
 
-  # One run of a scenario. The run closes the sockets that the scenario opened by its methods.
+  # One run of a scenario. `close` closes the objects that the scenario has passed to `own`.
   class Run
     include Assertions
     include Helpers

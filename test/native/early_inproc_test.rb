@@ -38,7 +38,7 @@ class EarlyInprocTest < Godwit::TestCase
     over = monotonic + 0.02
     assert(eventually("more than #{before} descriptors are left") do
       all_over = monotonic > over
-      # This connect or close also ends the earlier sockets whose linger is over.
+      # Each connect also ends the connections of closed sockets whose linger is over.
       open_socket(:PUSH).connect(endpoint).close
       all_over && descriptors <= before + 2
     end)

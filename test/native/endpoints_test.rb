@@ -5,7 +5,7 @@ require "test_helper"
 # No lock protects a socket's Ruby state, such as its endpoints. Another thread may run after any
 # method, also after a method written in C.
 class NativeEndpointsTest < Godwit::TestCase
-  # Method that the call uses => what another thread does as soon as that method has returned.
+  # Method that `unbind` calls => what another thread does as soon as that method has returned.
   {select: :bind, "-": :bind, _unbind: :bind, reverse: :unbind}.each do |method, what|
     test "an endpoint changed by another thread at the end of #{method} during an unbind is kept " \
       "(#{what})" do

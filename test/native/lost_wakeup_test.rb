@@ -160,7 +160,7 @@ class LostWakeupTest < Godwit::TestCase
     thread
   end
 
-  # Runs the block while a fiber waits in the call, with all edges consumed.
+  # Runs the block while a fiber waits in the call, after all edges so far have been consumed.
   # @return [Object] what the call returns, or its error
   def beside_fiber(socket, call)
     Godwit::TestSupport::TinyScheduler.thread do |scheduler|

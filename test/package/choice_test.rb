@@ -8,7 +8,7 @@ class ChoiceTest < PackageCase
   ROOTS = Godwit::TestSupport::Debians::WITH_BUNDLER
   TOOLS = %w[gem bundle].freeze
 
-  # Runs `gem` or `bundle` once for each row, in a new process, as if under another Ruby or system.
+  # Each row is "VERSION PLATFORM" of a Ruby. Runs `gem` or `bundle` once a row, as if on that Ruby.
   FAKE = <<~RUBY
     require "tmpdir"
     tool, words, *rows = ARGV

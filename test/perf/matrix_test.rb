@@ -82,7 +82,7 @@ class PerfMatrixTest < Godwit::TestCase
     agent.close
   end
 
-  # What an agent answers to each command.
+  # The values with which the fake agent of `answering` answers each command.
   ANSWER = {"port" => 1, "connection" => "x", "seconds" => 1, "connect_seconds" => 2, "warmup" => 4,
             "timeouts" => 3, "histogram" => Perf::Histogram.new.record(1).to_h}.freeze
 

@@ -132,7 +132,7 @@ class ProcessTest < ShellCase
   SHOWS = 'for s in INT TERM; do trap "echo $s > $FILE; exit 1" $s; done; echo $$; while :; do ' \
     "sleep 0.01; done"
 
-  # The main thread reads the command, or another thread reads it.
+  # Signal => the thread that reads the command's rows: the main thread, or another one.
   {INT: "%s", TERM: "Thread.new { %s }.join"}.each do |signal, thread|
     test "#{signal} that ends the reader reaches the command" do
       not_on :jruby, "an untrapped signal ends Java and raises nothing"

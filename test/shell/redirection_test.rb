@@ -7,7 +7,8 @@ require "stringio"
 require "tempfile"
 require "zlib"
 
-# Objects that become the stdin or stderr of a command; for some of them Ruby reads or writes.
+# Objects that become the stdin or stderr of a command. For some objects Ruby reads or writes in the
+# command's place.
 class RedirectionTest < ShellCase
   include Godwit::TestSupport::TLS
 
@@ -42,7 +43,7 @@ class RedirectionTest < ShellCase
     sh("echo one >&2", err: errors).to_a
     Shell.pipe("echo 1 >&2", "cat; echo 2 >&2", shell: true, err: errors).to_a
     assert_equal %w[1 2], errors.readlines.map(&:chomp).sort
-    assert_empty descriptors.grep(/#{Regexp.escape(scratch_dir)}/) # other tests have files open
+    assert_empty descriptors.grep(/#{Regexp.escape(scratch_dir)}/) # this test's files
   end
 
   test "a file that cannot be opened is named, and nothing starts" do

@@ -131,7 +131,7 @@ class StoppingTest < ShellCase
       streams = Array.new(count) { |number| sh("echo #{number}; exec sleep 1000") }
       assert_equal (0...count).map(&:to_s), streams.map(&:next)
       assert_equal count, (children - before).size
-      # No command inherits the pipe of another one: otherwise some pipes would stay open.
+      # If a command had inherited another command's pipe, the close would not close that pipe.
       streams.each(&:close)
       assert(streams.all? { |stream| stream.status.stopped? })
     end

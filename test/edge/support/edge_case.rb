@@ -26,8 +26,8 @@ class EdgeCase < Godwit::TestCase
     run ->(env) { [200, {}, [JSON.generate(outcome { eval(env["rack.input"].read) })]] }
   RUBY
 
-  # Ruby of an app. SAID counts by name the calls of `noted`, by class the errors of their blocks,
-  # and under "ensure" the blocks that have ended.
+  # Ruby code of an app. Under a name SAID counts calls of `noted` with this name, under a class the
+  # errors of this class in the blocks, under "ensure" the blocks that have ended.
   NOTED = <<~RUBY
     SAID = Hash.new(0)
     def noted(name)

@@ -11,7 +11,7 @@ class WorkTimingTest < Godwit::WorkCase
   Work = Godwit::Work
   TAKEOVER = 1.0 # seconds until the partitions of a killed process run elsewhere
   UNCOMMITTED = 0.1 # seconds before a kill: records that ended in that time may run again
-  IDLE = 0.005 # of a core, the limit for a process without records
+  IDLE = 0.005 # the share of a core that a process without records may use
   WINDOW = 10 # seconds of the measurement of an idle process
   APP = <<~RUBY
     require "godwit/work"
@@ -121,7 +121,7 @@ class WorkTimingTest < Godwit::WorkCase
   end
 
   # @yield [child] whose handler hangs
-  # @return [Float] seconds until it has ended
+  # @return [Float] seconds until the child has ended, from the end of the block
   def hang(*options)
     client.produce("in", "hang")
     child = start(APP, *options).wait_for(/^hang /)
