@@ -185,8 +185,8 @@ module Godwit
         start_command(command, deadline: deadline, env: PAGES.merge(env))
       end
 
-      # Starts any command. Its deadline is START seconds later, as that of a Ruby child, since
-      # tests on JRuby load the machine.
+      # Starts any command. Adds START seconds to the deadline, as for a Ruby child, since tests on
+      # JRuby load the machine.
       def start_command(command, deadline: 90, env: {})
         Watchdog.allow(START)
         child = Child.new(command, env: NO_BUNDLER.merge(env), deadline: deadline + START)

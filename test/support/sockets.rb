@@ -121,7 +121,7 @@ module Godwit
       def path(*names) = File.join(scratch_dir, *names.map(&:to_s))
 
       # Opens two sockets, binds the first and connects the second to it.
-      # @param options for both; `bind_options:` for the first alone, `connect_options:` the second
+      # @param options of both; `bind_options:` of the first only, `connect_options:` of the second
       # @return [Array(Godwit::Socket, Godwit::Socket)]
       def connected_pair(
         binder, connector, transport: :tcp, bind_options: {}, connect_options: {}, **options

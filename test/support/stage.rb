@@ -22,7 +22,7 @@ module Godwit
       ROOT = File.expand_path("../..", __dir__)
       LOGS = File.join(ROOT, "tmp/test")
       READ = 65_536
-      DEADLINE = 3_600 # seconds for a stage, for a hang that the tests' watchdog does not end
+      DEADLINE = 3_600 # seconds for a stage: ends a hang that the tests' watchdog does not end
       # Ruby 3.1 may read a heap page after compaction has released it, and crash (ADR 23).
       KEEP_PAGES = {"RUBY_GC_HEAP_FREE_SLOTS_MAX_RATIO" => "1.0"}.freeze
       PREPARING = Mutex.new # one stage prepares at a time: several may need the same build

@@ -27,7 +27,7 @@ module Godwit
         @deadline || ((superclass <= TestCase) ? superclass.deadline : DEADLINE)
       end
 
-      # Also runs the class's tests under GC.stress, in the stage for it. Each allocation costs a
+      # Also runs the class's tests in the stage that sets GC.stress. Each allocation costs a
       # collection there, so choose small tests.
       def under_gc_stress
         @under_gc_stress = true

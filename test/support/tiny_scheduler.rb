@@ -64,7 +64,7 @@ module Godwit
         @wakeup.write_nonblock(".", exception: false)
       rescue IOError
         # The thread's last fiber has ended. In Ruby 3.1 an error raised in Mutex#unlock ends the
-        # thread, so ignore it.
+        # thread, so this method ignores the error.
         nil
       end
 

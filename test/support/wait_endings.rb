@@ -140,7 +140,7 @@ module Godwit
         end
       end
 
-      # @param error [Class, nil] expected unless the call has its own error; nil: the call returns
+      # @param error [Class, nil] what a call without an own error raises; nil: the call returns
       def assert_ended(call, thread, error)
         error = call.error if call.own_error?
         return assert_returned(call, ended(thread, "#{call.name} waits on")) unless error

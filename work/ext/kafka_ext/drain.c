@@ -52,7 +52,7 @@ static void drain_next(drain_t *drain) {
     rd_kafka_message_t **messages = drain->messages + drain->first;
     size_t count = 0, available = drain->last - drain->first;
     int64_t bytes = 0;
-    int error = 0, columns = GW_HEADERS; /* so far no message has headers */
+    int error = 0, columns = GW_HEADERS; /* values and keys: so far no message has headers */
     for (; count < available && bytes <= DRAIN_BLOCK; bytes += drain_size(messages[count++])) {
         rd_kafka_headers_t *headers;
         if (count && messages[count]->offset != messages[count - 1]->offset + 1) break;

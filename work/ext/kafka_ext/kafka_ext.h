@@ -20,7 +20,8 @@ VALUE gw_text(const char *text);                                 /* a String of 
 void *gw_library_handle(VALUE address); /* raises unless librdkafka is open */
 void gw_init_library(VALUE kafka, VALUE native);
 
-/* block.c. A cursor has offsets, since the GC may move a block. GW_KEYS, GW_HEADERS: flags, too. */
+/* block.c. A cursor has offsets and no pointers, since the GC may move a block. GW_KEYS and
+ * GW_HEADERS are also bits in the flags of a block: the block has this column. */
 typedef enum { GW_VALUES, GW_KEYS, GW_HEADERS, GW_COLUMNS } gw_column_t;
 typedef struct {
     uint32_t count;

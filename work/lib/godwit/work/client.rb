@@ -19,7 +19,7 @@ module Godwit
       BLOCK_RECORDS = 10_000
       READ = 1 << 20 # bytes that `each` reads at a time
       POLL = 0.25 # seconds between two checks of a live `each` for new records
-      # The default of `value`: Ruby makes keywords of a Hash without braces, and passes no value.
+      # The default of the parameter `value`: Ruby makes keywords of a Hash without braces.
       NO_VALUE = Object.new.freeze
       UNCHANGED = Object.new.freeze # the default of `retain:`: the topic's limits stay
       private_constant :READ, :POLL, :NO_VALUE, :UNCHANGED

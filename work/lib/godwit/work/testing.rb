@@ -23,7 +23,7 @@ module Godwit
         def client = Thread.current.thread_variable_get(CURRENT) || super
       end
 
-      # Replaces {Workers}, without threads: {#drain} runs the records.
+      # Replaces {Workers}, without threads: {Testing#drain} runs the records.
       module Inline
         class << self
           def wake(_lanes = 0) = nil

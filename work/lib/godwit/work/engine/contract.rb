@@ -15,8 +15,8 @@ module Godwit
     #   {Block}, count; for a copy also the times of the records, as int64. `append` returns when
     #   the batches are stored. For each batch it returns the offset and the time of the first
     #   record, or two Arrays: the offsets and the times of all records.
-    # * `read(topic, partition, offset, bytes)` returns {Block}s or objects like them. The first of
-    #   them contains the offset; all have about `bytes` bytes. `fetch(position, offset, bytes)`
+    # * `read(topic, partition, offset, bytes)` returns {Block}s or objects like them. The first one
+    #   contains the offset; all together have about `bytes` bytes. `fetch(position, offset, bytes)`
     #   does the same for a member that owns the partition, also twice from one offset. A block
     #   has `behind_gap` when records between the offset and the block are lost.
     # * `bounds(topic, since = 0)` returns two offsets for each partition: the first record at or

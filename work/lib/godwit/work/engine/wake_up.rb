@@ -36,7 +36,6 @@ module Godwit
         # @return [Boolean] whether there is no process to wake
         def empty? = @fifos.empty?
 
-        # Writes to all FIFOs.
         # @param partitions [Array<Integer>] ids of partitions with new records; empty: check all
         def wake(partitions)
           text = WakeUp.text(partitions)
@@ -72,7 +71,7 @@ module Godwit
         rescue *ENDED
           false
         rescue Errno::ENOENT
-          !File.directory?(File.dirname(path)) # if the folder is gone, the process may live
+          !File.directory?(File.dirname(path)) # without its folder a missing FIFO proves nothing
         rescue SystemCallError
           true
         end

@@ -53,7 +53,7 @@ module Godwit
       #   :done when the hook has ended
       attr_accessor :revoked
 
-      # @return [Boolean] whether records run one at a time; the engine stores the offset of each
+      # @return [Boolean] whether records run one at a time; the engine stores each record's offset
       def isolated? = @position.crashes >= CRASHES
 
       # @return [Integer, nil] offset of a record that has ended its process too often

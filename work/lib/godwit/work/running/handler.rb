@@ -197,8 +197,8 @@ module Godwit
         exit!(0) if forks != ForkDetector::COUNT[0]
       end
 
-      # Removes the outputs of these records from @outputs. With the last unfinished records it also
-      # removes the outputs that belong to no single record.
+      # Removes the outputs of these records from @outputs. If no other record is unfinished, this
+      # method also removes the outputs that belong to no single record.
       # @return [Array<Blocks>]
       def remove_outputs(records)
         return @outputs if @outputs.empty?

@@ -24,8 +24,8 @@ module Godwit
       # @return [Integer] lanes that wait for a worker
       def waiting = @ready.size
 
-      # @return [Integer] records that wait for a worker. The records of a lane whose first record
-      #   runs or failed do not count, since other keys must not wait for them
+      # @return [Integer] records that wait for a worker, without those of lanes whose first record
+      #   runs or failed: such a lane must not stop the fetch of records with other keys
       def records = (@by == :partition) ? lane(nil).messages.size : @records
 
       # @param messages [Array<Message>] in order

@@ -16,7 +16,7 @@ module Godwit
         end
 
         # @param index [Integer] of a record
-        # @return [Integer] in milliseconds since 1970; -1 if the record has none
+        # @return [Integer] in milliseconds since 1970; -1: the record has no time
         def time(index) = @times.unpack1("q", offset: TIME * index)
 
         def bytesize = super + @times.bytesize

@@ -7,7 +7,7 @@ module Godwit
     # generation fails.
     # @private
     class Groups
-      SEEN_EVERY = 3_600_000 # ms between two updates of `seen`, when a group last had a member
+      SEEN_EVERY = 3_600_000 # ms between two updates of `seen`, a group's last time with a member
       BITS = Records::OFFSET_BITS
 
       GROUP = "SELECT id FROM godwit_groups WHERE name = ?"
@@ -197,7 +197,7 @@ module Godwit
         known = database.rows("SELECT partition FROM godwit_positions WHERE group_id = ?", group)
           .flatten
         (topic.ids - known).each do |id|
-          start = starts.fetch(topic.number(id), 0) # 0 for a partition that was added meanwhile
+          start = starts.fetch(topic.number(id), 0) # 0: the partition is newer than `starts`
           database.rows("INSERT INTO godwit_positions (group_id, partition, watermark) " \
             "VALUES (?, ?, ?)", group, id, start)
         end

@@ -28,7 +28,7 @@ module Godwit
         end
       end
 
-      # Reads the first blocks. `delete` does not delete the block of the last row.
+      # Reads the first blocks, and one more block, which `delete` does not delete.
       FIRST_BLOCKS = "SELECT id, count, time, length(bytes) FROM godwit_blocks " \
         "WHERE id BETWEEN ? AND ? ORDER BY id LIMIT #{BLOCKS + 1}"
       NEXT = "SELECT id, time FROM godwit_blocks WHERE id BETWEEN ? AND ? ORDER BY id LIMIT 1"

@@ -113,13 +113,13 @@ module Godwit
           end
         end
 
-        # @return [Array<Integer>] for each partition the offset of the next record
+        # @return [Array<Integer>] for each partition the offset that the next record will get
         def ends(name, partitions) = offsets(name, partitions, LATEST)
 
         # @return [Integer] the offset of the first record of a partition
         def first(name, partition) = offset(name, partition, EARLIEST)
 
-        # @return [Integer] the offset of the next record of a partition
+        # @return [Integer] the offset that the next record of a partition will get
         def finish(name, partition) = offset(name, partition, LATEST)
 
         private

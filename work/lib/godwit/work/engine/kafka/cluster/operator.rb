@@ -10,7 +10,7 @@ module Godwit
       # **Threads**: any.
       # @private
       class Operator
-        # How {Settings#consumer} names a client: the process, the member's id (mark), the topic.
+        # The `client.id` of a member: the process id, the member's id in Work (mark), the topic.
         CLIENT = /\Agodwit (\d+) (\h+) (.+)\z/
 
         def initialize(groups, topics, state)

@@ -32,7 +32,7 @@ module Godwit
         # @yieldreturn [Work::Topic] when positions are known
         # @return [Array<Position>] those that are known; a position behind an open transaction is
         #   not known yet
-        # @raise [Error] the next call tries again; also after 30 s without a position
+        # @raise [Error] of the brokers, or after 30 s without a position; the next call tries again
         def positions(list)
           @since ||= Timeout.now
           found = committed(list)
@@ -45,7 +45,7 @@ module Godwit
           raise
         end
 
-        # @return [Position] at another offset, without the committed state
+        # @return [Position] the position `one` at another offset, without its committed state
         def moved(one, offset)
           Position.new(@group, one.topic, one.partition, @mark, @generation += 1, offset, nil, 0,
             nil, 0, nil)

@@ -14,7 +14,7 @@ module Godwit
         ASSIGN = -175
         REBALANCE = 0x10 # librdkafka's number of a rebalance event
         ALL = [0].pack("V").freeze # written to the pipe: the runner checks all partitions
-        FENCED = [82, 111].freeze # FENCED_INSTANCE_ID, UNRELEASED_INSTANCE_ID
+        FENCED = [82, 111].freeze # the codes FENCED_INSTANCE_ID and UNRELEASED_INSTANCE_ID
         CLOSE = 5 # seconds that leaving the group may take
 
         # @param starts [Hash{Integer => Integer}] where the group begins in partitions without a
