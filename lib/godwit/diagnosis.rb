@@ -207,7 +207,7 @@ module Godwit
       (names.any? && handshakes&.empty?) ? names : []
     end
 
-    # libzmq pauses up to twice the interval before it connects again, and reports no event then.
+    # libzmq pauses up to twice the reconnect interval between two tries. It reports no event then.
     def patience
       longest = [@socket.reconnect_interval, @socket.reconnect_interval_max].compact.max
       [PATIENCE, 2 * (longest || 0)].max

@@ -17,7 +17,7 @@ module Godwit
       "a high-water mark is fixed by the first bind or connect: give it to the constructor, " \
         "such as PUSH.connect(endpoint, send_hwm: 10)"
 
-    # @return [String, nil] the fix; nil: the fix of api/errors.yml is used
+    # @return [String, nil] what the user should do; nil: the fix of api/errors.yml is used
     def self.for(what, operation, object, endpoint)
       return FIXED_MARK if what == StateError && operation == :set
       return MEMORY_VIEW if what == Errno::EBUSY::Errno && frame?(object)
@@ -158,7 +158,7 @@ module Godwit
       end
     end
 
-    # @return [String, Diagnosis::Finding] `count`, a text about the peers, and the reason if known
+    # @return [String, Diagnosis::Finding] the text `count`; with it the reason, if one is known
     def self.too_few_peers(socket, count)
       finding = socket.finding(:wait_connected)
       finding = nil if finding&.reason == :silent && socket.type != :PUB

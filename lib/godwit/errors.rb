@@ -4,7 +4,7 @@ module Godwit
   # Every error of Godwit includes this module: `rescue Godwit::Error` rescues them all. Each is
   # also an Errno error or an ArgumentError. {file:docs/errors.md} lists the classes.
   module Error
-    # Defaults of constants that an error class may define. ATTRIBUTES has its attributes' defaults.
+    # Defaults of constants that an error class may define. ATTRIBUTES: the attributes' defaults.
     # @private
     RETRIABLE = false
     # @private

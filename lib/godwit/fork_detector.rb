@@ -3,7 +3,7 @@
 require_relative "weak_set"
 
 module Godwit
-  # Counts forks. An object that stored the count finds out by it that it is in a forked child.
+  # Counts forks. If the count differs from the one that an object stored, this is a forked child.
   module ForkDetector
     COUNT = [0] # standard:disable Style/MutableConstant -- read without a method call
     OF_PARENT = WeakSet.new # IOs of the parent, which a forked child closes

@@ -20,7 +20,7 @@ module Godwit
     end
 
     # @param endpoint [String] such as "tcp://loghost:7000"
-    # @param progname [String, nil] the program of the records of lines that name none
+    # @param progname [String, nil] the program's name for lines that name no program
     # @param options [Hash] those that {Logger#initialize} has for an endpoint
     # @raise [ArgumentError] for a malformed endpoint, an unknown option, or a value that is not
     #   allowed

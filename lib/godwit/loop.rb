@@ -313,7 +313,7 @@ module Godwit
       :stopped
     end
 
-    # Waits for events. A change by another thread wakes the wait; callbacks run before the wait.
+    # Waits for events. Another thread's change ends the wait early; callbacks run before it.
     def ready
       @watches.wait((@posted.empty? && !@stopping) ? @timers.next_in : 0)
     rescue ClosedError, ContextTerminatedError => error
@@ -344,7 +344,7 @@ module Godwit
     end
 
     # An earlier callback of this turn may have removed or closed the object. The next wait reports
-    # a closed one.
+    # an object that was closed.
     def call_for(object, event)
       watch = @watches[object] or return @watches.disown(object)
       callback = watch.callback(event, @turn)

@@ -6,10 +6,10 @@ module Godwit
   # Collects what {Godwit.metrics} shows. Sockets of one type with the same endpoints are one
   # series, which retains the counts of closed sockets.
   class Metrics
-    # Most series of closed sockets. Further closed sockets share one with the endpoint {OTHERS}.
+    # Most series of closed sockets. Further closed sockets share one series, {OTHERS}.
     MOST_CLOSED = 1_000
     OTHERS = "others"
-    # Most closed sockets whose counts wait in @waiting for {#to_s}; then {#closed} adds them up.
+    # Most closed sockets whose counts wait in @waiting: at this number {#closed} adds them up.
     MOST_WAITING = 1_000
     COUNTERS = %i[sent sent_bytes received received_bytes].freeze
 

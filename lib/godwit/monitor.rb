@@ -34,8 +34,8 @@ module Godwit
     # @raise [ArgumentTypeError] when `socket` is no Socket
     # @raise [ArgumentValueError] for an unknown event or a wrong limit
     # @raise [ClosedError, ContextTerminatedError, ForkedError]
-    # @raise [TooManySocketsError] at the limit of the context or the process. All Monitors of a
-    #   socket together use two descriptors
+    # @raise [TooManySocketsError] when the context or the process can open no further socket. All
+    #   Monitors of a socket together use two descriptors
     def initialize(socket, *events, limit: LIMIT)
       unless socket.is_a?(Socket)
         raise Errors.bad_type(:monitor, "the socket", "a Godwit::Socket", socket)

@@ -96,7 +96,7 @@ module Godwit
         Dir.children("/proc/self/fd").filter_map do |number|
           File.readlink("/proc/self/fd/#{number}")[/\Asocket:\[(\d+)\]/, 1]
         rescue Errno::ENOENT
-          nil # this descriptor read the folder, and is closed now
+          nil # the descriptor that read the folder is closed now
         end
       end
     end

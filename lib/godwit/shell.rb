@@ -16,7 +16,7 @@ module Godwit
   # ends early (`break`, an exception, `Thread#kill`, a Timeout), at the command's own end (for
   # processes in its background), when its {Stream} is closed or collected, and at exit. Processes
   # that left the group (`setsid`, daemons) get no signal. After `exit!`, `Process.daemon` or
-  # `kill -9` of this process a command ends at its next write, once no forked child has its pipe.
+  # `kill -9` of this process a command ends at its next write, once no forked child has the pipe.
   #
   # Ctrl-C reaches this process alone. When a SignalException such as Interrupt ends the block, the
   # command gets that signal first. Godwit changes no signal handler; a handler may pass the signal
@@ -46,7 +46,7 @@ module Godwit
     # @option options [Boolean] :shell (false) whether the command is one String for /bin/sh
     # @option options [Hash{String => String, nil}] :env variables on top of this process's; nil
     #   removes one
-    # @option options [Boolean] :unsetenv_others (false) whether it gets only `env:`'s variables
+    # @option options [Boolean] :unsetenv_others (false) whether the command gets only `env:`
     # @option options [String, Pathname, Dir] :chdir the folder in which the command runs
     # @option options [String, Pathname, IO, #read, #each] :input (nothing) its stdin: a Pathname is
     #   a file to open; the command itself reads an IO, from the offset that Ruby has reached; a

@@ -120,7 +120,7 @@ module Godwit
     # @raise [ArgumentValueError, ArgumentTypeError] for another wrong argument, also an explicit
     #   nil as `curve`, `server_key`, `plain` or `auth`: perhaps a variable that is not set
     # @raise [UnsupportedError] when the running libzmq lacks the type
-    # @raise [TooManySocketsError] at the limit of the context or the process
+    # @raise [TooManySocketsError] when the context or the process can open no further socket
     # @raise [ClosedError] when the context is closed
     def initialize(
       context: nil, encoding: nil, subscribe: nil, curve: nil, server_key: nil, plain: nil,

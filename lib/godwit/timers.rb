@@ -210,7 +210,7 @@ module Godwit
       found
     end
 
-    # Runs the block, and wakes {#wait} and the loop if it returns true; interrupts are masked.
+    # Runs the block with masked interrupts. If the block returns true, wakes {#wait} and the loop.
     def change(&block)
       Thread.handle_interrupt(Object => :never) do
         next unless locked(&block)

@@ -8,7 +8,7 @@ module Godwit
       @objects = ObjectSpace::WeakMap.new
     end
 
-    # Sets a key once: Ruby 3.1's WeakMap would store it twice, with the fault that {#key} names.
+    # Sets a key once: Ruby 3.1's WeakMap would store it twice. {#key} names the damage of that.
     def add(object)
       @objects[key(object)] = object unless include?(object)
     end

@@ -21,7 +21,7 @@ module Godwit
         # @return [String, nil] the credential that no warning may show
         def secret(_credentials) = nil
 
-        # A client that connects after `Auth.new` but before the program has set a rule tries again.
+        # A client that connects before the program has set a rule gets a 300, and tries again.
         def without_rule(request, starting)
           return Decision.later(request, "there is no rule for #{self::NAME} yet") if starting
           Decision.refuse(request, "there is no rule for #{self::NAME}")

@@ -89,7 +89,7 @@ module Godwit
         @phase = :retrying
       end
 
-      # Whether the endpoint needs no DNS: libzmq has tried it, even if no event reported that.
+      # Whether the endpoint needs no DNS: then libzmq has tried to connect, even without an event.
       def literal? = !@endpoint.start_with?("tcp:", "ws") || OpenConnections.literal?(@endpoint)
 
       def fail_with(failure, event, now)

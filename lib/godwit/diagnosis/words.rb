@@ -20,7 +20,7 @@ module Godwit
 
       module_function
 
-      # @param since [Float, nil] seconds since the first connection; nil: it is older than `heard`
+      # @param since [Float, nil] seconds since the first connection; nil: more than `heard` seconds
       # @param heard [Float] seconds since the diagnosis began
       def connected(socket, count, sends, since, heard)
         peers = "connected to #{count} #{(count == 1) ? "peer" : "peers"} for " \

@@ -2,8 +2,8 @@
 
 module Godwit
   class Logger < ::Logger
-    # Closes the writers at the process's end. Each process registers its own block, since a forked
-    # child inherits its parent's blocks.
+    # Closes the writers at the process's end. Each process registers an at_exit block of its own: a
+    # block that a forked child has inherited from its parent closes nothing in the child.
     module Exit
       AGAIN = 0.05 # seconds for a close that begins after linger has passed
       # Seconds after linger in which writers may start: without this limit, a thread that goes on
@@ -48,7 +48,7 @@ module Godwit
           nil
         end
 
-        # at_exit blocks that run later may log: a new writer then registers a block of its own.
+        # The program's later at_exit blocks may log: then a new writer registers an at_exit block.
         def close_all
           @registered = nil
           writers = Array.new(@writers.size) { @writers.pop(true) }.reject(&:ended?)
@@ -56,7 +56,7 @@ module Godwit
           fresh, begun = writers.partition(&:at_work?)
           fresh.each(&:stop)
           fresh.each { |writer| @incomplete ? writer.close(now, AGAIN) : writer.close(now) }
-          # Another thread closes these writers, or an interrupt cut their close short after linger.
+          # Another thread is closing these writers, or an interrupt ended their close after linger.
           begun.each { |writer| writer.close(now, AGAIN) }
           @incomplete ||= writers.any?(&:incomplete?)
           @last ||= Timeout.now + AGAIN_FOR if @incomplete

@@ -13,7 +13,7 @@ module Godwit
         raise Errors.bad_value(operation, argument, wanted, path)
       end
 
-      # Syncs the folder: a power cut may remove a new file's name until then.
+      # Syncs the folder: before that, a power cut may remove the name of a new file.
       def sync(folder)
         File.open(folder, File::RDONLY, &:fsync)
       rescue SystemCallError, IOError

@@ -64,7 +64,7 @@ module Godwit
         object
       end
 
-      # Removes an object from the poller. After an interrupted registration it may not be there.
+      # Removes an object, which an interrupted registration may have left out of the poller.
       def disown(object)
         @poller.remove(object)
         nil

@@ -149,7 +149,7 @@ module Godwit
         SystemCallError.new(nil, value) if @kind == :errno && value.positive?
       end
 
-      # @return [Symbol, nil] why a :handshake_failed_protocol failed, as :zmtp_mechanism_mismatch
+      # @return [Symbol, nil] why a :handshake_failed_protocol failed, such as :zmtp_unspecified
       def protocol_error
         PROTOCOL_ERRORS[value]&.first || :unknown if @kind == :protocol
       end

@@ -49,7 +49,7 @@ module Godwit
 
     # Counts messages of a {Sequence}: received, lost, duplicated and out of order.
     class SequenceCheck
-      MAX_MISSING = 100_000 # most stored missing numbers; other late messages are duplicates
+      MAX_MISSING = 100_000 # most stored missing numbers; another late one counts as a duplicate
       COUNTS = %i[received lost duplicated out_of_order foreign].freeze
 
       def initialize(sequence)

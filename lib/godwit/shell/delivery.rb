@@ -18,7 +18,7 @@ module Godwit
         @messages = rows.map { |row| row.is_a?(Array) ? [row[0].name, row[1]] : row }
         start = Timeout.now
         until @messages.empty?
-          # One try sends the rows that the socket accepts at once, the next waits for one row.
+          # The first try sends the rows that the socket accepts without a wait, the second waits.
           next if attempt(@messages, 0).nil?
           name, seconds = limits(own, start).min_by(&:last)
           error = attempt(name ? @messages.first(1) : @messages, seconds)

@@ -6,8 +6,8 @@ module Godwit
     # {Job#finish} calls `stop` when the block ends early, at the command's end, at a time-out and
     # at `close`; {Reaper} calls `stop` at the process's exit and for a Stream that was collected.
     #
-    # The leaders are reaped after the last signal: until then no other process can have their pids.
-    # This object outlives a Stream that was collected.
+    # The groups' leaders are reaped after the last signal: until then no other process can have
+    # their pids. This object outlives a Stream that was collected.
     # @private
     class Processes
       # Seconds to wait after KILL. After that a thread of the {Reaper} continues the wait.

@@ -50,8 +50,8 @@ module Godwit
       # The first frame of the message that ends the rows.
       END_OF_ROWS = "end"
 
-      END_TIMEOUT = 1 # least seconds that the peers have to receive the end
-      # Seconds until the Push sends the end to the peers again: the first pause, and the longest.
+      END_TIMEOUT = 1 # least seconds that the peers have to receive the end message
+      # Seconds until the Push sends the end message again: the first pause, and the longest.
       AGAIN = [0.1, 5].freeze
       private_constant :END_TIMEOUT, :AGAIN
 
@@ -153,9 +153,9 @@ module Godwit
         @stream&.close
       end
 
-      # libzmq chooses the peer of a message: one peer may get the end twice and another not at all,
-      # and a message to a peer that disconnects is lost. So the Push repeats the end for all peers
-      # when a peer connects or departs, and after each pause.
+      # libzmq chooses the peer of a message: one peer may get the end message twice and another not
+      # at all, and a message to a peer that disconnects is lost. So the Push repeats it for all
+      # peers when a peer connects or departs, and after each pause.
       def send_end(status)
         @until = [@until, Timeout.now + END_TIMEOUT].max if @until
         id = Process.pid.to_s(36) + object_id.to_s(36)
@@ -181,7 +181,7 @@ module Godwit
         }
       end
 
-      # Waits until the Push has to send the end to a peer. Returns false when all have departed.
+      # Waits until a peer needs the end message. Returns false when all peers have departed.
       def end_due?
         @lock.synchronize do
           until @departed || @ends_due.positive?

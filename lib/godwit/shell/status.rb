@@ -40,8 +40,8 @@ module Godwit
         new(command: plan.name, process: process, stages: stages, ok: plan.ok, **facts)
       end
 
-      # Finds the last stage that failed, as a shell's pipefail. A stage that ended by SIGPIPE did
-      # not fail, unless it is the last. If none failed, the result is nil for an unknown status.
+      # Finds the last stage that failed, as a shell's pipefail does. SIGPIPE is a failure only of
+      # the last stage. If none failed, returns the last status; nil if a stage's status is unknown.
       def self.decisive(statuses, ok)
         *upstream, last = statuses
         upstream.reject! { |status| status&.termsig == Signal.list["PIPE"] }

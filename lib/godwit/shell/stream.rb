@@ -223,8 +223,8 @@ module Godwit
           "a trap handler cannot run commands: have it wake a thread that does"), cause: nil
       end
 
-      # Ends a job. An `ensure` calls this method first, without an `if`, so that no interrupt comes
-      # before interrupts are masked. So the job may be nil.
+      # Ends a job, if there is one. An `ensure` calls this method without an `if` around the call:
+      # an interrupt could come at the `if`, before this method masks interrupts.
       def done(job, **options, &end_it)
         Thread.handle_interrupt(Object => :never) { finish(job, **options, &end_it) if job }
       end

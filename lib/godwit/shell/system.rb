@@ -2,8 +2,8 @@
 
 module Godwit
   module Shell
-    # Runs a block that no fiber scheduler sees. A scheduler would run other fibers under the
-    # caller's lock; on Ruby 3.1 the gem async loses a fiber that reads a file.
+    # Runs a block that no fiber scheduler sees. While the caller holds a lock, a scheduler would
+    # run other fibers. On Ruby 3.1 the gem async loses a fiber that reads a file.
     # @private
     module Unscheduled
       def self.call(&block)

@@ -62,7 +62,7 @@ module Godwit
         refuse("is not for router_raw:, whose peers make no handshake") if all[:router_raw]
       end
 
-      # @raise [EndpointError] where peers make no handshake
+      # @raise [EndpointError] for a transport that enforces no handshake
       def check_transport(endpoint, operation)
         transport = endpoint.b[/\A\w+/]
         return unless INSECURE.include?(transport)
@@ -77,7 +77,7 @@ module Godwit
         raise Errors.of(ArgumentValueError, :new, "auth: #{why}")
       end
 
-      # Extends a socket that has its options. Each of `settings` is [option, raw value, value].
+      # Extends a socket whose options are set. Each of `settings` is [option, raw value, value].
       def apply(socket, domain, settings)
         return unless domain || enforced?(socket.type, settings)
         socket.extend(UserIds)

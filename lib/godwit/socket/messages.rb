@@ -5,9 +5,9 @@ module Godwit
     # Sends and receives messages. A message is a String (one frame) or an Array of Strings
     # (several frames), in both directions.
     #
-    # Timeouts are seconds (Integer or Float), nil is for ever; without one the socket's
-    # `send_timeout` or `recv_timeout` holds (for ever, unless set). With `exception: false` a call
-    # gives nil instead of raising TimeoutError.
+    # Timeouts are seconds (Integer or Float); nil is for ever. If a call gives no timeout, the
+    # socket's `send_timeout` or `recv_timeout` holds (for ever, unless set). With `exception:
+    # false` a call gives nil instead of raising TimeoutError.
     #
     # Any thread or fiber may call these methods; see {Socket} on kills and interrupts.
     module Messages
@@ -171,7 +171,7 @@ module Godwit
       end
 
       # @private
-      # Sends the messages from an index on, until one would wait longer than `milliseconds`.
+      # Sends the messages from an index on, until a send would wait longer than `milliseconds`.
       def send_from(messages, index, milliseconds) = _send_many(messages, index, milliseconds)
 
       private

@@ -113,8 +113,8 @@ module Godwit
         nil # the next call on the socket raises this error
       end
 
-      # Connects again after the time-out of a send: after a refusal with status 400 libzmq does not
-      # connect by itself. An error must not replace the TimeoutError.
+      # Connects again after the time-out of a send: after an authenticator's refusal (status 400)
+      # libzmq does not connect by itself. An error of this call must not replace the TimeoutError.
       def reconnect
         _recreate
       rescue Error

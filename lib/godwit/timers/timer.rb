@@ -53,7 +53,7 @@ module Godwit
       def cancelled? = @cancelled
       # @return [Boolean] whether the timer will fire again
       def pending? = !index.nil?
-      # @return [Float, nil] seconds until the timer fires, 0 if its time has come; nil: it will not
+      # @return [Float, nil] seconds until the timer fires, 0 if its time has come; nil: it is over
       def next_in = pending? ? [@deadline - @timers.now, 0.0].max : nil
       # Calls the callback now; {#fired} and the time of the next firing do not change.
       # @return [Object] the callback's value

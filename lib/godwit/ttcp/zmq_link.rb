@@ -77,7 +77,7 @@ module Godwit
       end
 
       # Returns the answer; nil when the receiver has departed, or the limit (seconds) has passed.
-      # The answer may have come just before the receiver's close: so it is polled once more then.
+      # The answer may have come just before the receiver's close: so one more poll follows a close.
       def request(message, limit)
         @requesting = true
         sent = nil

@@ -111,7 +111,7 @@ module Godwit
             raise UsageError, "--last needs --control ENDPOINT where #{source} has no port"
           seconds = [ANSWER_TIMEOUT, options[:timeout]].compact.min
           with_control(control, seconds) do |broadcaster|
-            @reader.wait_connected(timeout: seconds) # first: no record after the last N is missed
+            @reader.wait_connected(timeout: seconds) # first, so that no later record is missed
             broadcaster.last(options[:last], **options.slice(*CHOICES))
           end
         end

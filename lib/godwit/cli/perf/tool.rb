@@ -14,7 +14,7 @@ module Godwit
           both ends use CURVE, with the test keys in libzmq's sources.
         TEXT
 
-        # A tool: arguments, end of the exchange (inproc: both ends), form of the output, keywords.
+        # A tool: its arguments, its method of Perf::Exchange (inproc: two), its output, keywords.
         Form = Struct.new(:arguments, :exchange, :output, :options) do
           def inproc? = exchange.is_a?(Array)
           def words = arguments.split

@@ -4,7 +4,7 @@ module Godwit
   module Compat
     module Rbczmq
       # The Godwit sockets below rbczmq's sockets. The layer calls the backend's private methods,
-      # which take milliseconds and integers as rbczmq does. Keywords would take a tenth more time.
+      # with milliseconds and integers as in rbczmq. Keyword arguments would take a tenth more time.
       module CompatSocket
         PRIMITIVES = %i[_send _recv _wait _get_option _set_option _forked?].freeze
 

@@ -34,7 +34,7 @@ module Godwit
               Thread.handle_interrupt(UNMASKED) { yield }
             ensure
               @wait = outer # comes first: a trap block may raise an Interrupted here
-              locked(@lock) {} # once the lock is free, a trap block that found this wait has raised
+              locked(@lock) {} # waits until a trap block that found this wait has raised
               # Raises a pending Interrupted here, even if the script masks it after this wait.
               Thread.handle_interrupt(UNMASKED) {}
             end

@@ -137,7 +137,7 @@ module ZMQ
       @state = PENDING
       @endpoints = [] # uris that {#endpoints} returns
       @resolved = [] # libzmq's name of each endpoint
-      @given = [] # the script's argument for each endpoint
+      @given = [] # each endpoint as the script's call named it
       @closed = @verbose = false
       @owner = @sender = @held = nil
       @rest = []

@@ -3,11 +3,11 @@
 module Godwit
   class Logger < ::Logger
     # Counts the unacknowledged records of a {DiskQueue}. A difference of sequence numbers (seqs)
-    # would count too many: a refused record has a seq, and so has a record that reports drops.
+    # would count too many: a dropped record has a seq too, and so has a record that reports drops.
     #
     # {#add} needs the writer's lock. A trap handler may call the other methods: they only read.
     class Backlog
-      # `count` records are of earlier processes; `last` is the seq of the last of them.
+      # `count` records of earlier processes are on the disk; `last` is the seq of the last one.
       def initialize(last, count)
         @earlier_last = last
         @earlier = count

@@ -5,8 +5,8 @@ module Godwit
     # The thread that sends the records of disk queues to a receiver, over one DEALER, and that gets
     # the receiver's acknowledgements.
     class DurableSender
-      ANSWER_TIMEOUT = 2.0 # seconds without the receiver's first answer until a warning
-      SLOWEST = 5.0 # seconds; longest pause until the next connection to a peer that is no receiver
+      ANSWER_TIMEOUT = 2.0 # seconds that the receiver's first answer may take until a warning
+      SLOWEST = 5.0 # most seconds until the next connect to a peer that is no receiver
       EVENTS = %i[handshake_succeeded handshake_failed_protocol handshake_failed_auth disconnected
         closed].freeze
       WRONG = "is no receiver of durable logs: give the endpoint of `godwit log serve --durable-in`"
@@ -57,7 +57,7 @@ module Godwit
 
       def open
         context = @settings.shared_context || (@own_context = Context.new)
-        # With `immediate: true`, records without a peer wait on the disk and not in libzmq.
+        # With `immediate: true` libzmq accepts no records without a peer: they wait on the disk.
         @socket = DEALER.new(context: context, immediate: true, linger: Context::BRIEF_LINGER,
           **@settings.options)
         @socket.on_event(*EVENTS) { |event| @events << event and wake(always: true) }
@@ -162,7 +162,7 @@ module Godwit
       end
 
       # A receiver that is killed in the handshake disconnects once; then no process listens. A peer
-      # of another socket type disconnects each time, and libzmq does not connect to it again.
+      # of another socket type disconnects after each connect, and libzmq does not connect again.
       def disconnected
         @asked = nil
         return @connected = false if @connected

@@ -17,7 +17,7 @@ module Godwit
           pieces.map { |topic, tseq| [tseq, topic.bytesize].pack("Q>n") << topic.b }.join
         end
 
-        # Notes each topic's last tseq. {SegmentedLog} yields a checkpoint as seq 0, then records.
+        # Stores each topic's last number (tseq). {SegmentedLog} yields a checkpoint, then records.
         def remember(known, seq, record)
           return known.replace(read(record)) if seq.zero?
           topic, header = Packing.frames(record)
@@ -54,7 +54,7 @@ module Godwit
 
       private
 
-      # With too many topics, this writer keeps its id and forgets only the topics' tseqs.
+      # If there are too many topics, this writer keeps its id and forgets their last numbers.
       def begin_as(writer, seq)
         return super unless @writer
         @known = {}

@@ -14,7 +14,7 @@ module Godwit
       FORM_BYTES = 26
       ID_BYTES = LoggerConstants::ID_BYTES
       WRITER_BYTES = ID_BYTES + 8 # bytes of a writer's id and seq
-      WRITERS = 50_000 # most writers in the journal; a further one replaces the longest silent one
+      WRITERS = 50_000 # most writers in the journal; one more replaces the one silent longest
       # A record of a durable writer: the writer's id in bytes, its seq, a Record.
       Entry = Struct.new(:writer, :seq, :record)
 
@@ -167,8 +167,8 @@ module Godwit
         @bytes.nil? ? raise : false
       end
 
-      # Appends an entry. A reader stops at an incomplete entry, so the bytes of a failed write are
-      # truncated, or else the next entry rewrites the journal.
+      # Appends an entry. Readers stop at an incomplete entry: so after a failed write this method
+      # truncates the journal, or, if that fails too, the next entry rewrites it.
       def put(file, bytes, before)
         Files.append(file, bytes, fsync: @sink.fsync) do
           @bytes = nil unless Files.truncate(file, before)

@@ -6,7 +6,7 @@ module Godwit
     # by a kill. A forked child does not inherit the lock.
     class Lock
       NAME = "lock"
-      # The locks of this process, and of its parents (closed files). Array's methods need no mutex.
+      # Locks of this process, and of its parents, whose files it has closed. No mutex is needed.
       HELD = [] # standard:disable Style/MutableConstant -- a register
 
       # Process.daemon ends the parent, so the parent unlocks its folders for the daemon.

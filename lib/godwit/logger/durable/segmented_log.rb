@@ -80,7 +80,7 @@ module Godwit
         end
       end
 
-      # Returns the first file's checkpoint, or nil, and the number of its released entries.
+      # Returns the first file's checkpoint, or nil, and how many entries of this file are released.
       def released_in_first
         segment, released = @lock.synchronize { [@segments.first&.dup, @released] }
         count = 0
@@ -151,8 +151,8 @@ module Godwit
         @segments = Dir.children(@folder).grep(FILE).sort.map do |name|
           Segment.new(name.to_i(16), File.join(@folder, name), 0, 0, 0)
         end
-        # A crash damages only the last file. If its checkpoint is damaged, the last checkpoint is
-        # in the file before.
+        # A crash damages only the last file. If that file's checkpoint is damaged, the last whole
+        # checkpoint is in the file before.
         full = [@segments.size - 1, 0].max
         full -= 1 while full.positive? && !checkpoint_of(@segments[full])
         @segments.each_with_index do |segment, index|

@@ -45,7 +45,7 @@ module Godwit
         @highest = [@highest, chunk.last].max
       end
 
-      # @return [Float, nil] when to call {#peek} again without an answer; nil: no answer is due
+      # @return [Float, nil] when to call {#peek} again if no answer comes; nil: none is expected
       def due = idle? ? nil : @deadline
 
       # Returns false when the receiver has records with this id that this queue never sent.
@@ -74,7 +74,7 @@ module Godwit
 
       private
 
-      # Whether no answer is due: nothing was sent, or all that was sent is acknowledged.
+      # Whether no answer is expected: nothing was sent, or all that was sent is acknowledged.
       def idle? = @state == :new || (established? && @flying.empty?)
       def hello = [Wire::HELLO, @key, Wire.number(@queue.released), Wire.number(Wire::VERSION)]
 

@@ -157,7 +157,7 @@ module Godwit
 
       def forget_deleted = @queues.select(&:deleted?).each { |queue| forget(queue) }
 
-      # The queue's folder was deleted; {#own} makes another when it is needed.
+      # Drops a queue whose folder was deleted; {#own} makes another folder when one is needed.
       def forget(queue)
         count = queue.unsent
         @ready = [] if queue.equal?(first)

@@ -79,7 +79,7 @@ module Godwit
       # After this call the writer starts no sender. Needs no lock.
       def stop = @closing = true
 
-      # Stores the records of trap handlers. The sender calls this method in each turn.
+      # Stores the records of trap handlers. The loop of the sender's thread calls this method.
       def store_trapped
         return if @trapped.empty?
         @lock.synchronize { store(@trapped.pop(true)) until @trapped.empty? }

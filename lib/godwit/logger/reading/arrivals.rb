@@ -10,7 +10,7 @@ module Godwit
         # for a batch halve the number, so that no writer's records wait long behind another's.
         FIRST = 4
         BATCH = 256
-        SLICE = 0.02 # seconds that callers may spend on a batch until the next batch is smaller
+        SLICE = 0.02 # seconds for a batch; if callers spend more, the next batch is smaller
         NEVER = {Object => :never}.freeze
 
         attr_reader :waiting # threads that wait for a record

@@ -59,7 +59,7 @@ module Godwit
       private
 
       def clock(id) = Process.clock_gettime(id, :nanosecond)
-      # A negative lag, since the wall clocks of two machines differ, is in bucket 0.
+      # The wall clocks of two machines may differ: bucket 0 also has the negative lags.
       def bucket(lag) = (lag > 1) ? (Math.log2(lag) * STEPS).ceil : 0
     end
   end

@@ -33,7 +33,7 @@ module Godwit
       HWM = 10_000 # default of `send_hwm:`, in messages for each reader
       MAX_FRAME = 256 << 10 # most bytes of a frame; {Logger} cuts texts to a quarter of that
       MAX_QUEUED = 64 << 20 # default of `in_bytes:`, `out_bytes:` and `answer_bytes:`
-      LEAST_HWM = 64 # least `recv_hwm:`, in messages of a writer; a smaller mark slows writers down
+      LEAST_HWM = 64 # least `recv_hwm:`, in messages of a writer; fewer would slow writers down
       MAX_WRITERS = 10_000 # writers with statistics; one more replaces the longest idle writer
       MAX_LAST = 1_000_000 # most records that may be remembered
       MAX_BYTES = 1 << 30 # most bytes of the remembered records
@@ -66,14 +66,14 @@ module Godwit
       #   more than a quarter of it is not remembered
       # @param sink [#write, nil] such as a {Sink}: gets Arrays of {Record}; {#close} closes it
       # @param on_foreign [#call, nil] gets each message that is neither record nor line, as an
-      #   Array<String>, or a String of one frame; it is as costly as a sink
+      #   Array<String>, or a String of one frame; like a sink, it sends all messages through Ruby
       # @param context [Context, nil] of its sockets; nil: the process's own
       # @param in_bytes [Integer] about how many bytes of each writer's messages may wait here while
       #   the sink is busy; then the writer waits. `recv_hwm:` is made from this number
       # @param out_bytes [Integer] bytes of frames over 4 KiB that may wait for all readers
       #   together; a message beyond that goes to no reader, and counts as `skipped`. Of smaller
       #   frames `send_hwm:` (10,000) may wait for each reader, whose statistics count what it
-      #   misses. Not on the FFI backend
+      #   misses. On the FFI backend a broadcaster without a sink ignores this number
       # @param answer_bytes [Integer] about how many bytes of answers may wait for a {Control} that
       #   does not read; an answer beyond that counts as `unanswered`
       # @param options [Hash] options of all its sockets, as {Socket#initialize}: `curve:`,
@@ -136,7 +136,7 @@ module Godwit
         self
       end
 
-      # Requests the stop and returns at once (see {#wait}). A later {#run} or {#start} continues.
+      # Asks the broadcaster to stop, and returns at once. A later {#run} or {#start} continues.
       # @return [self]
       # @raise [ForkedError]
       def stop
@@ -147,9 +147,9 @@ module Godwit
       # Waits until the broadcaster has stopped.
       # @param timeout [Integer, Float, nil] seconds
       # @return [self, nil] nil when time is up
-      # @raise [Error] that stopped it, unless it or its context was closed
+      # @raise [Error] that stopped the broadcaster, unless it or its context was closed
       def wait(timeout = nil) = mover.wait(timeout) && self
-      # @return [Boolean] whether it passes records on, in this process
+      # @return [Boolean] whether the broadcaster passes records on, in this process
       def running? = mover.running?
 
       # Everything counted so far: `input`, `output`, `control` (endpoints), `uptime` (seconds),
@@ -196,7 +196,7 @@ module Godwit
       # @param kinds [Array<Symbol>] as Socket#on_event accepts them
       # @yieldparam event [Monitor::Event]
       # @return [self]
-      # @raise [Error] as Socket#on_event; BusyError while it runs without a sink
+      # @raise [Error] as Socket#on_event; BusyError while the broadcaster runs without a sink
       def on_event(*kinds, &block)
         [@input, @output].each { |socket| socket.on_event(*kinds, &block) }
         self

@@ -8,7 +8,7 @@ module Godwit
     # then acknowledges them. A record that comes again is not written again.
     class DurableInput
       MESSAGES = 64 # messages that one call receives
-      MAX_FRAME = 1 << 20 # most bytes of one frame: a writer's chunk of records, or a longer record
+      MAX_FRAME = 1 << 20 # most bytes of one frame: a writer's chunk of records, or one long record
       HWM = 256 # most queued messages of a writer, which sends chunks of up to 256 KiB
       MAX_BYTES = 4 << 20 # bytes of records after which a batch is written
 

@@ -41,7 +41,7 @@ module Godwit
         warn_of(error, " at its end", always: true)
       end
 
-      # Counts the records that a hanging sink has not written as lost.
+      # Counts as lost the records that a hanging sink has not written.
       def give_up
         records = @batch_size - (sink_written - @written_before.to_i)
         @failed += records

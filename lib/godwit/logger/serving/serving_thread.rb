@@ -74,7 +74,7 @@ module Godwit
         !@thread.join(Timeout.until(@deadline + patience)).nil?
       end
 
-      # Closes the pipe, after the thread has ended, or if the thread hangs.
+      # Closes the pipe that {#wake} uses, after the thread has ended, or if the thread hangs.
       def close = [@wakeup_reader, @wakeup].each(&:close)
 
       private
@@ -82,7 +82,7 @@ module Godwit
       def sockets = @inputs.map(&:socket)
       def ending?(error) = error.is_a?(ClosedError) || error.is_a?(ContextTerminatedError)
 
-      # Raises in a forked child, since the pipe is the parent's.
+      # Raises in a forked child, since the pipe that wakes the thread is the parent's.
       def check(operation)
         raise Errors.build(ForkedError, operation) if @pid != Process.pid
       end

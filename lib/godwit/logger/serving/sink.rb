@@ -149,7 +149,7 @@ module Godwit
         end
       end
 
-      # Removes the new lines from the file if the block raises.
+      # Counts the written lines. If the block raises, removes these lines from the file.
       def in_file(count, before, report)
         report&.call(before + count)
         @written += count

@@ -25,7 +25,7 @@ module Godwit
       def open = nil
       # Adopts the counts of an earlier writer, which had to end.
       def inherit(_writer) = nil
-      # Whether the writer has ended: neither during another thread's close nor after a cut-off one.
+      # Whether the writer has ended: false while a thread closes it or after an interrupted close.
       def ended? = !own? || (@finished && !@ending.locked?)
 
       # Sends the queued records, for at most linger and at most `most` seconds from `start`, and

@@ -43,10 +43,10 @@ module Godwit
       end
 
       attr_reader :settings
-      # @return [Sender, DurableWriter] the latest one, maybe the parent process's
+      # @return [Sender, DurableWriter] the latest writer, maybe the parent process's
       def current = @held[0]
 
-      # @return [Sender, DurableWriter] this process's; started, unless no thread can be created
+      # @return [Sender, DurableWriter] this process's writer; its thread runs if one can start
       def sender
         sender = @held[0]
         sender.alive? ? sender : recreate(sender)

@@ -17,7 +17,7 @@ module Godwit
         @connected = @full = false
         @sent = @messages = @large_bytes = 0
         @recent = [] # the number of records in each of the last messages
-        @large = [] # tracker and bytes of each large message whose frames libzmq has in place
+        @large = [] # tracker and bytes of each large message that libzmq still sends in place
       end
 
       attr_reader :sent, :messages # records and messages that libzmq has accepted
@@ -142,7 +142,7 @@ module Godwit
 
       def large?(message) = message.any? { |frame| frame.bytesize >= Settings::LARGE }
 
-      # @return [Integer] 1; or 0 if the socket is full, or libzmq has too many bytes in place
+      # @return [Integer] 1; 0 if the socket is full, or too many bytes of large messages wait
       def send_large(message)
         bytes = message.each(&:freeze).sum(&:bytesize)
         @large_bytes -= @large.shift.last while @large.any? && @large.first.first.done?

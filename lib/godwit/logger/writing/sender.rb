@@ -86,8 +86,8 @@ module Godwit
         spawn unless over || @closing || Exit.over?
       end
 
-      # Interrupts come only where the thread waits, so it always knows which records are sent. It
-      # survives every error: the records of the batch are then lost, and counted.
+      # Interrupts come only where the thread waits, so the thread always knows which records are
+      # sent. The thread survives every error: the records of the batch are then lost, and counted.
       def run
         Thread.handle_interrupt(Object => :never) do
           rescue_errors { @transport.open }
@@ -124,7 +124,7 @@ module Godwit
         record_error(error)
         false
       ensure
-        # If a kill left records unsent, the thread's successor answers the flush marks.
+        # If a kill left records unsent, the thread's successor answers the callers of {#flush}.
         until @flush_marks.empty? || @gone < @pending.size
           @queue.answer(@flush_marks.shift, true)
         end
@@ -181,7 +181,7 @@ module Godwit
       def finish(deadline)
         each_thread { |thread| thread.join(Timeout.until(deadline)) }
         each_thread { |thread| thread.kill.join }
-        @finished = @incomplete = true # @incomplete: until the remaining records are counted
+        @finished = @incomplete = true # @incomplete is true until the remaining records are counted
         remaining = unsent + @queue.clear
         @lost += remaining
         @incomplete = remaining.positive?

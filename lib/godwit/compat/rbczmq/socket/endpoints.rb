@@ -73,7 +73,7 @@ module ZMQ
       true
     end
 
-    # Removes all elements of the endpoint: Godwit has ended all its connections at once.
+    # Removes each entry of the endpoint: one unbind or disconnect has ended all of them.
     def forget(endpoint)
       @resolved.each_index.select { |index| @resolved[index] == endpoint }.reverse_each do |index|
         [@resolved, @endpoints, @given].each { |list| list.delete_at(index) }
