@@ -119,7 +119,8 @@ class EdgeResponsesTest < EdgeCase
     assert_equal %w[200 9], [answer.code, answer["content-length"]]
   end
 
-  # nginx must not answer 304 or 206 itself: it would compare headers that the app has not set.
+  # nginx must not answer 304 or 206 itself: it would compare the conditions of the request with
+  # headers that the app has not set.
   test "conditions and ranges of a request are the app's matter" do
     server = edge('run ->(env) { [200, {"etag" => "\"1\""}, ["whole"]] }')
     {

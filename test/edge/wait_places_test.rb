@@ -7,7 +7,7 @@ require_relative "support/edge_case"
 # method. docs/edge.md lists these methods.
 class EdgeWaitPlacesTest < EdgeCase
   PAGE = "#{EdgeBuild::ROOT}/docs/edge.md"
-  # Key of REFUSED => outcome of its expressions on mruby 3.3, where that is no WaitError.
+  # Method => the outcome of a wait in this method on mruby 3.3, where that is no WaitError.
   OTHERWISE =
     if MRubyBuild.version.to_s.start_with?("3.1")
       {}

@@ -39,7 +39,7 @@ class EdgeWaitsTest < EdgeCase
     assert_match(/NoMethodError: undefined method 'call'/, ask("Edge.join(-> {}, 7)"))
     20.times { ask(values) }
     idle = ask("Edge::Join::FIBERS.instance_variable_get(:@idle).size")
-    assert_includes 4..8, idle # idle fibers run later blocks, so few exist
+    assert_includes 4..8, idle # an idle fiber runs a later block, so few fibers exist
   end
 
   test "sleep waits on the loop: other requests have their answers" do
@@ -104,7 +104,8 @@ class EdgeWaitsTest < EdgeCase
     refute_match(/\[error\]/, @server.log)
   end
 
-  # nginx processes the reply and the disconnect in one iteration, so the next wait is cancelled.
+  # nginx reads the reply and the disconnect in one turn of its event loop. So the app continues
+  # after the reply, and its next wait is cancelled.
   test "a client that leaves while its reply comes cancels the next wait" do
     store = redis
     evaluate("REDIS = Edge::Redis.new(timeout: 60)\n", env: {"REDIS_URL" => store.url})

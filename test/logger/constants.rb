@@ -4,7 +4,7 @@ module Godwit
   module TestSupport
     # Changes constants of the library, such as time limits, during a block.
     module Constants
-      # No constant is ever undefined, since another thread may read it at any moment.
+      # Never undefines a constant before it sets the new value: another thread may read it then.
       # @param type [Module]
       # @param values [Hash{Symbol => Object}] values of its constants during the block
       def with_constants(type, **values)

@@ -114,7 +114,8 @@ class LoggerReaderTest < Godwit::TestCase
     assert_equal ["reader.state"], Dir.children(scratch_dir).grep(/state/)
   end
 
-  # Some versions of the gem json decode a lone surrogate, as in "\udfff", to invalid UTF-8.
+  # An id can be invalid UTF-8, since some versions of the gem json decode a lone surrogate, as in
+  # "\udfff".
   test "a stranger's id that is no UTF-8 does not end the state file" do
     state = Reader.const_get(:State).new(File.join(scratch_dir, "reader.state"))
     accounts =

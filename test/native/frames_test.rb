@@ -79,7 +79,7 @@ class NativeFramesTest < Godwit::TestCase
 
   test "Strings that libzmq is done with leave the list of pins, without a collection" do
     pull, push = connected_pair(:PULL, :PUSH, transport: :inproc, copy_threshold: 1000)
-    data = ("x" * 1000).freeze # not embedded: newer Rubies embed up to 640 bytes
+    data = ("x" * 1000).freeze # Ruby embeds at most 640 bytes in the String object
     GC.disable
     held, all = nil
     2000.times do

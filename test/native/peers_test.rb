@@ -9,7 +9,7 @@ class PeersTest < Godwit::TestCase
   # The bytes of a client of ZMTP 3.0 with the PLAIN mechanism.
   GREETING = "\xff\0\0\0\0\0\0\0\x01\x7f\x03\0PLAIN".b.ljust(64, "\0").freeze
   INITIATE = "\x08INITIATE\x0bSocket-Type\0\0\0\x04PULL"
-  REFUSED = "RROR\x03400" # libzmq 4.3.4 writes the length and the E as one byte
+  REFUSED = "RROR\x03400" # libzmq 4.3.4 sends one byte instead of ERROR's length and E
 
   # With two I/O threads, one may report the handshake before the other reports the connection.
   test "a handshake that is reported before its connection counts, and so does the end" do

@@ -38,7 +38,7 @@ class SignalsTest < Godwit::TestCase
     end
   end
 
-  # Closing a Reader or a Stream locks a Mutex, which Ruby forbids in a trap handler.
+  # The tests omit Reader and Stream: their close locks a Mutex, which Ruby forbids in a handler.
   {
     "object" => ["call.object.close", "ClosedError"],
     "context" => ["call.object.context.shutdown", "ContextTerminatedError"],

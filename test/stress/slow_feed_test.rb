@@ -34,7 +34,7 @@ class SlowFeedTest < Godwit::StressCase
       end
     end
     replacing = false
-    replacer.join # before the harness joins the threads that the replacer raised at
+    replacer.join # TestCase then joins the threads in which the replacer raised
   end
 
   def teardown
