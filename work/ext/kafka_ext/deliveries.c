@@ -22,7 +22,7 @@ typedef struct call {
     int code;                /* error code of the first failed record; guarded by the lock */
     int wake_fd;             /* eventfd; -1 once the thread has left produce; guarded by the lock */
     bool closed;             /* no report may write `records` any more; guarded by the lock */
-    atomic_bool full;        /* wake the thread when librdkafka's queue has room */
+    atomic_bool full;        /* true: wake the thread when librdkafka's queue has room */
     struct record {
         struct call *call;
         int64_t offset, time; /* -1: unknown; guarded by the lock */
@@ -31,7 +31,7 @@ typedef struct call {
 
 typedef struct deliveries {
     rd_kafka_t *rk;           /* borrowed until release; guarded by the GVL */
-    bool attached, released;  /* between both a handle may use this struct; guarded by the GVL */
+    bool attached, released;  /* attach was called; release was called; guarded by the GVL */
     bool abandoned;           /* no call may wait any more; guarded by the GVL */
     pthread_mutex_t lock;     /* a thread that holds it runs no Ruby code */
     call_t *calls;            /* owned; guarded by the lock */

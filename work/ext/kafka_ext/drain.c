@@ -5,7 +5,7 @@ enum { DRAIN_SLICE = 1000, DRAIN_BLOCK = 1 << 20 }; /* messages of a slice; byte
 
 typedef struct {
     rd_kafka_queue_t *queue; /* borrowed during the call */
-    int64_t records, bytes;  /* how many are still wanted */
+    int64_t records, bytes;  /* numbers of records and of bytes that are still wanted */
     VALUE found;             /* Array of the results, which the caller's stack keeps alive */
     size_t first, last;      /* messages[first] to messages[last - 1] are not destroyed yet */
     rd_kafka_message_t *messages[DRAIN_SLICE];

@@ -11,7 +11,7 @@ module KafkaSteps
   SEEN = [0]
 
   class << self
-    # Called when the process has reached a step. At the third call for the step it acts.
+    # Called when the process has reached a step. At the third call for a step the process acts.
     # @param name [String] of the step
     # @param producer [Godwit::Work::Kafka::Producer] of the transaction
     def here(name, producer)

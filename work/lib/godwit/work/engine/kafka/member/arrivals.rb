@@ -30,7 +30,7 @@ module Godwit
 
         # @param list [Array<PartitionList::Entry>] all calls before {#close} pass the same list
         # @yieldreturn [Work::Topic] when positions are known
-        # @return [Array<Position>] those that are known; a position behind an open transaction is
+        # @return [Array<Position>] the known positions; a position behind an open transaction is
         #   not known yet
         # @raise [Error] of the brokers, or after 30 s without a position; the next call tries again
         def positions(list)
