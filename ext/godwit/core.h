@@ -87,7 +87,7 @@ static inline void gw_spin_unlock(atomic_flag *flag) {
     atomic_flag_clear_explicit(flag, memory_order_release);
 }
 
-/* Links a socket into its context's list. The sockets' structs of CRuby and mruby begin with it. */
+/* Links a socket into its context's list. In CRuby's and mruby's socket structs it comes first. */
 typedef struct gw_link {
     struct gw_link *prev, *next;
 } gw_link_t;

@@ -1,5 +1,5 @@
-/* The one place that raises. Ruby defines the classes, their messages and hints (api/errors.yml,
- * lib/godwit/errors.rb). Every function needs the GVL. */
+/* The only file that raises (law 8). Ruby code defines the error classes, their messages and hints
+ * (api/errors.yml, lib/godwit/errors.rb). Every function needs the GVL. */
 #include "process.h"
 
 VALUE gw_mGodwit;

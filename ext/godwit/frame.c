@@ -1,6 +1,6 @@
 /* Godwit::Frame: one zmq_msg_t, read in place. A frame never changes; a send or a close ends it.
- * Several Ractors may read a frozen frame without a lock: a send shares its bytes, and only the
- * garbage collector ends it. The GVL guards a frame that is not frozen. */
+ * Several Ractors may read a frozen frame without a lock, since a send does not end a frozen frame,
+ * only the garbage collector does. The GVL guards a frame that is not frozen. */
 #include "frame.h"
 #include <ruby/memory_view.h>
 

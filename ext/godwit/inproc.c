@@ -50,7 +50,7 @@ static int inproc_touch_name(gw_context_t *context, const char *name) {
     return rc;
 }
 
-/* Drops the messages that the closer got; the receive also completes the end of its connections. */
+/* Drops the messages that `zmq` got. The receive also makes libzmq complete disconnections. */
 static void inproc_drain(void *zmq) {
     zmq_msg_t message;
     zmq_msg_init(&message);
@@ -121,8 +121,8 @@ static int inproc_bind(gw_inproc_end_t end, const char *endpoint) {
     gw_context_t *context = end.context;
     gw_spin_lock(&context->lock);
     inproc_sweep(context);
-    /* Only inproc_touch_name tells whether the name is free, since another socket may unbind it at
-     * any time. The bind of the name comes last, so that ZMQ_LAST_ENDPOINT reports this name. */
+    /* inproc_touch_name finds out whether the name is free now: other sockets unbind at any time.
+     * The bind of the name comes last, so that ZMQ_LAST_ENDPOINT reports this name. */
     bool awaited = inproc_awaited(context, endpoint);
     int rc = awaited ? inproc_touch_name(context, endpoint) : 0;
     if (rc == 0 && awaited) inproc_join_all(end, endpoint);

@@ -94,7 +94,7 @@ static void header_skip_blanks(gw_bytes_t *text) {
     }
 }
 
-/* Removes the quoted key, the colon behind it and the blanks from the front. */
+/* Removes the quoted key, the colon after it and the blanks around both from the text's start. */
 static bool header_cut_key(gw_bytes_t *text, const char *key, size_t size) {
     header_skip_blanks(text);
     if (!header_skip(text, key, size)) return false;

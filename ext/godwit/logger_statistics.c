@@ -165,7 +165,7 @@ static VALUE statistics_open(VALUE self, VALUE most, VALUE bytes, VALUE writers)
     uint32_t most_writers = NUM2UINT(writers);
     if (statistics->open) rb_raise(rb_eRuntimeError, "these statistics are open already");
     statistics->slots = messages ? calloc(messages, sizeof *statistics->slots) : NULL;
-    statistics->arena = size ? malloc(size) : NULL; /* a page uses memory once it is written */
+    statistics->arena = size ? malloc(size) : NULL; /* unwritten pages use no memory */
     if ((messages && !statistics->slots) || (size && !statistics->arena) ||
             !gw_writers_open(&statistics->table, most_writers) ||
             pthread_mutex_init(&statistics->mutex, NULL) != 0)

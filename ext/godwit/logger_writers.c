@@ -8,7 +8,7 @@ bool gw_writers_open(gw_writers_t *table, uint32_t most) {
     uint32_t buckets = 2;
     while (buckets / 2 < most) buckets *= 2;
     *table = (gw_writers_t){
-            .writers = malloc(most * sizeof(gw_writer_t)), /* a page uses memory once written */
+            .writers = malloc(most * sizeof(gw_writer_t)), /* unwritten pages use no memory */
             .buckets = malloc(buckets * sizeof(uint32_t)),
             .most = most,
             .mask = buckets - 1,
@@ -106,7 +106,7 @@ static void writers_add_gap(gw_writer_t *writer, uint64_t first, uint64_t last) 
     writer->gaps[writer->gap_count++] = (gw_gap_t){first, last};
 }
 
-/* Returns whether the number was missing, and removes it from the gaps. */
+/* Returns whether the record of this number was missing, and removes the number from the gaps. */
 static bool writers_fill_gap(gw_writer_t *writer, uint64_t number) {
     int at = 0;
     while (at < writer->gap_count && number > writer->gaps[at].last) at++;

@@ -1,4 +1,4 @@
-/* The process's libzmq contexts, and the threads (reapers) that end them. Needs no lock. */
+/* The process's libzmq contexts, and the threads (reapers) that end them. Callers need no lock. */
 #include "core.h"
 #include <poll.h>
 #include <pthread.h>

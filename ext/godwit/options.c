@@ -74,7 +74,7 @@ static VALUE options_set(VALUE self, VALUE option, VALUE value) {
         size = NIL_P(value) ? 0 : (size_t)RSTRING_LEN(value);
     }
     /* Once the socket has pipes, libzmq would apply a new high-water mark to pipes that its I/O
-     * thread may be ending. libzmq itself refuses a negative mark. */
+     * thread may be ending. libzmq itself refuses a negative value. */
     bool mark = id == ZMQ_SNDHWM || id == ZMQ_RCVHWM;
     if (mark && socket->attached && number.i >= 0) gw_raise_named("StateError", "set", self);
     int error = gw_socket_set(socket, id, data, size);

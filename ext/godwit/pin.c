@@ -32,7 +32,7 @@ static atomic_flag sweeping = ATOMIC_FLAG_INIT;
 static atomic_int since_sweep;
 static VALUE registry;
 
-/* ---- trackers; libzmq's threads call these functions, so they touch no Ruby ---- */
+/* ---- trackers; libzmq's threads call these functions, which use no Ruby object ---- */
 
 static void pin_tracker_release(gw_tracker_t *tracker) {
     if (atomic_fetch_sub(&tracker->refs, 1) != 1) return;

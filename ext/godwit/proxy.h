@@ -10,7 +10,7 @@
 typedef struct gw_observer {
     /* NULL: the observer is not open */
     void (*observe)(struct gw_observer *observer, zmq_msg_t *frames, int count, size_t bytes);
-    /* Returns how many messages this one contains; 0: it is no batch of messages. */
+    /* Returns the number of messages in a batch; 0: the frames are no batch of messages. */
     int (*count)(const zmq_msg_t *frames, int count);
     /* Makes the batch's message at the offset, and advances the offset. Returns the number of the
      * message's frames; 0: no memory. */

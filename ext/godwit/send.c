@@ -18,7 +18,7 @@ static int send_bytes(gw_socket_t *socket, const char *data, size_t size, int fl
     return error ? error : send_hand_over(socket, &message, flags);
 }
 
-/* Makes a message of the String's own bytes if they can be pinned, else of a copy. */
+/* Makes a message of the String's own bytes if they cannot move (pin.c), else of a copy. */
 static int send_fill_large(VALUE string, zmq_msg_t *message, gw_tracker_t *tracker) {
     gw_pin_t *pin;
     gw_raise_trim_threshold();

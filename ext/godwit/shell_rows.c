@@ -93,7 +93,7 @@ static VALUE rows_split(int argc, VALUE *argv, VALUE self) {
         .most = NUM2SIZET(limit), .until = NUM2LL(deadline), .encoding = rb_to_encoding(encoding),
         .start = NUM2SIZET(RARRAY_AREF(progress, ROWS_START))};
     split.from = NUM2SIZET(scanned) > split.start ? NUM2SIZET(scanned) : split.start;
-    /* If a trap handler raised before Rows#fill reset the offsets, they are too large. */
+    /* The offsets are too large if a trap handler raised before Rows#fill could reset them. */
     if (split.from > (size_t)RSTRING_LEN(buffer)) return Qfalse;
     return rb_ensure(rows_yield_all, (VALUE)&split, rows_store_start, (VALUE)&split);
 }

@@ -1,4 +1,4 @@
-/* The one place that waits (law 1, ADR 1). A waiter has an eventfd and enters a wait queue before
+/* The only file that waits (law 1, ADR 1). A waiter has an eventfd and enters a wait queue before
  * its thread gives up the GVL, which guards the queues. No wake-up is lost (law 2): transfer.c
  * wakes all waiters after a call that may have consumed an edge of ZMQ_FD. */
 #include "wait.h"
@@ -184,8 +184,8 @@ static bool wait_passed(gw_deadline_t deadline) {
     return deadline != GW_FOREVER && (deadline == 0 || wait_now() >= deadline);
 }
 
-/* How many waits without a fiber scheduler this thread is in: more than one if a trap handler waits
- * during a wait. */
+/* The number of this thread's nested waits without a fiber scheduler. A trap handler that waits
+ * during a wait makes it 2. */
 static _Thread_local int waits_of_thread;
 
 bool gw_wait_interrupted(void) { return waits_of_thread > 0; }

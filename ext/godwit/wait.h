@@ -164,7 +164,7 @@ int gw_waiter_close_io(VALUE io); /* returns the state of rb_protect */
 void gw_wait_queue_wake(gw_wait_queue_t *queue);
 void gw_wait_queue_free(gw_wait_queue_t *queue);
 void gw_wait_queue_free_spares(gw_wait_queue_t *queue);
-void gw_wait_queue_close_spares(gw_wait_queue_t *queue); /* closes their IOs; may run Ruby code */
+void gw_wait_queue_close_spares(gw_wait_queue_t *queue); /* closes their `io`; runs Ruby code */
 void gw_wait_queue_mark(gw_wait_queue_t *queue);
 void gw_wait_queue_compact(gw_wait_queue_t *queue);
 size_t gw_wait_queue_size(const gw_wait_queue_t *queue);
@@ -199,7 +199,7 @@ enum {
             ZMQ_EVENT_DISCONNECTED,
 };
 
-/* `unordered`: with several I/O threads, an opening may be reported after its handshake or end. */
+/* `unordered`: several I/O threads may report a connection's opening after its handshake or end. */
 struct gw_peers *gw_peers_new(bool unordered); /* NULL: no memory */
 void gw_peers_free(struct gw_peers *peers);
 void gw_peers_record(struct gw_peers *peers, uint64_t event, int value);

@@ -29,7 +29,7 @@ module Godwit
       NAME = :ffi
       STATIC_LIBZMQ = false # the FFI backend loads the system's libzmq
 
-      # The constants of zmq.h have the same names here.
+      # Defines the constants of zmq.h under the same names, such as POLLIN.
       Header.constants.each { |name| const_set(name, Header.const_get(name)) }
       READABLE = POLLIN
       WRITABLE = POLLOUT
@@ -38,7 +38,7 @@ module Godwit
       EHOSTUNREACH = Errno::EHOSTUNREACH::Errno
       ENOTSUP = Errno::EOPNOTSUPP::Errno
 
-      # The result of a try that would have blocked.
+      # The result of a send or receive that would block.
       AGAIN = Object.new.freeze
 
       def self.libzmq_version = Zmq.loaded_version

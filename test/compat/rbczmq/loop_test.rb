@@ -24,7 +24,7 @@ class RbczmqLoopTest < Godwit::RbczmqCase
     end
   end
 
-  # A Reader that raises for each message. Its on_error stores the error; the second ends the loop.
+  # A Reader that raises for each message. Its on_error stores the error; two errors end the loop.
   class Forgiving < Reader
     def on_readable
       recv

@@ -2,7 +2,7 @@
 
 module Godwit
   module Backend::FFI
-    # The primitives of the class Context: the process's default context.
+    # The primitives that are class methods of Context: they keep the process's default context.
     module DefaultContext
       LOCK = Lock.new("default context")
 

@@ -35,7 +35,7 @@ module Godwit
 
       private
 
-      # The FFI backend ignores the threshold, since it copies every String.
+      # The FFI backend ignores the copy threshold, since it copies every String.
       def _open(data, _threshold)
         raise "this frame is made already" if @encoding
         adopt(data, data.encoding, false, {})

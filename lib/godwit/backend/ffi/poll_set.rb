@@ -105,8 +105,8 @@ module Godwit
         unlink(waiter, members) if waiter
       end
 
-      # Adds the waiter to the member's wait queue, and the descriptor with poll's bits to `wanted`.
-      # Returns false when the member is ready or closed.
+      # Adds the waiter to a socket's wait queue, and the member's descriptor and poll bits to
+      # `wanted`. Returns false when the member is ready or closed.
       def enqueue(waiter, member, wanted)
         if member.io
           return false if member.io.closed?
@@ -114,7 +114,7 @@ module Godwit
           return true
         end
         socket = Backend::FFI.handle_of(member.object)
-        # While a proxy uses a socket, no Poller may poll it. The proxy's end wakes its waiters.
+        # While a proxy uses a socket, no Poller may poll it. `release_from_proxy` wakes the waiter.
         return socket.lock.synchronize { socket.waiting.add(waiter) } && true if socket.in_proxy?
         socket.use do
           next false if socket.raw.events.anybits?(member.events)

@@ -178,7 +178,7 @@ module Godwit
 
       def _copy_threshold = with_handle(:copy_threshold, &:copy_threshold)
 
-      # The threshold has no effect, since FFI copies every String.
+      # The copy threshold has no effect, since FFI copies every String.
       def _set_copy_threshold(bytes)
         with_handle(:copy_threshold=) { |handle| handle.copy_threshold = bytes }
       end

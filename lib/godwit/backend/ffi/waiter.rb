@@ -45,7 +45,7 @@ module Godwit
         LibC.eventfd_write(@wake.fileno, 1)
       end
 
-      # Waits until a descriptor is ready, `wake` is called, or time is up. No lock is held.
+      # Waits until a descriptor is ready, `wake` is called, or time is up. Callers hold no lock.
       # @param wanted [Array<Integer>] descriptors, each followed by the events for poll
       def pause(wanted, deadline)
         # A call of FFI does not raise the thread's pending interrupts.

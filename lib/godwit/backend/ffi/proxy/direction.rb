@@ -47,7 +47,7 @@ module Godwit
         error = @to.sender.try(@message)
         case error
         when 0 then @proxy.sent(@to, @bytes)
-        when EHOSTUNREACH then @proxy.drop # a departed peer must not stop the others
+        when EHOSTUNREACH then @proxy.drop # a departed peer must not stop the other peers
         else return error
         end
         @message = nil

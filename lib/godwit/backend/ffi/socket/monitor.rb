@@ -15,7 +15,7 @@ module Godwit
         [Backend::FFI.const_get("EVENT_#{name.upcase}"), name]
       end.freeze
 
-      # The events that the count of peers needs. All others would only fill the PAIR's queue.
+      # The events that the count of peers needs. Other events would only fill the PAIR's queue.
       COUNTED = PEER_EVENTS.keys.reduce(:|)
 
       attr_reader :waiting

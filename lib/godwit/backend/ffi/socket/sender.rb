@@ -75,7 +75,7 @@ module Godwit
       def try(message)
         error = try_frames(message)
         return error unless error == EAGAIN && !cut?
-        # A wait requires that libzmq's mailbox is empty. A send may not empty it; this read does.
+        # libzmq's mailbox must be empty before a wait. A send need not empty it; this read does.
         @raw.events
         try_frames(message)
       end
@@ -117,8 +117,8 @@ module Godwit
 
       private
 
-      # Whether the fast path may send on a REQ or a PUB now: the REQ has sent no half message, and
-      # the PUB has just drained its subscriptions.
+      # Whether the fast path may send on a REQ or a PUB now: the REQ has not sent half a message,
+      # and the PUB has just drained its subscriptions.
       def sends_simply?
         !@named && !@cut && (!@publisher || Runtime.now - @drained < DRAIN_EVERY)
       end

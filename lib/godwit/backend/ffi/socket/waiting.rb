@@ -19,7 +19,7 @@ module Godwit
 
       def add(waiter) = @waiters << waiter
 
-      # The last waiter of a closing socket releases the socket.
+      # The removal of a closing socket's last waiter closes libzmq's socket.
       def remove(waiter)
         @handle.lock.synchronize do
           @waiters.delete(waiter)
