@@ -77,7 +77,7 @@ static VALUE addressed_send_to(VALUE self, VALUE body, VALUE to, VALUE timeout, 
         if (gw_is_frame(body)) gw_frame_check(body, "send");
         addressed_check_size(call.socket, self, body, to);
         int error = addressed_try_send_to(call.socket, body, to, call.tracker);
-        /* libzmq's mailbox must be empty before a wait. A send need not empty it; this read does. */
+        /* A wait requires an empty libzmq mailbox. A send need not empty it; this read does. */
         if (error == EAGAIN) {
             if (gw_socket_events(call.socket) < 0) error = errno;
             else error = addressed_try_send_to(call.socket, body, to, call.tracker);

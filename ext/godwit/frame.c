@@ -9,7 +9,7 @@ typedef struct {
     gw_pin_t *pin;         /* retained: protects the String with the bytes; NULL: libzmq has them */
     rb_encoding *encoding; /* borrowed: encoding of the Strings made of the frame */
     size_t counted;        /* bytes reported to the garbage collector */
-    atomic_int exports;    /* number of memory views and of blocks that read in place */
+    atomic_int exports;    /* memory views and blocks that use the frame's bytes in place now */
     atomic_flag copying;   /* lock for zmq_msg_copy, which also writes to the copied message */
     bool live;
     bool more;

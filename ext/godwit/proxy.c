@@ -160,8 +160,8 @@ static VALUE proxy_acquire(VALUE self) {
     return Qtrue;
 }
 
-/* _release: ends the proxy's claim of its sockets, and releases those that were closed while the
- * proxy ran. A second call does nothing. */
+/* _release: ends the proxy's claim of its sockets. Sockets that the program closed while the proxy
+ * ran are closed in libzmq now. A second call does nothing. */
 static VALUE proxy_release(VALUE self) {
     gw_proxy_t *proxy = rb_check_typeddata(self, &proxy_type);
     if (!proxy->running || gw_forked(proxy->generation)) return Qnil;

@@ -61,8 +61,8 @@ static inline gw_inproc_end_t gw_inproc_end(const gw_socket_t *socket, void *zmq
     return (gw_inproc_end_t){socket->context, socket, zmq, socket->type};
 }
 void gw_socket_close(gw_socket_t *socket);        /* wakes the socket's waiters */
-void gw_socket_release_idle(gw_socket_t *socket); /* releases a closing socket with no waiter */
-void gw_socket_release(gw_socket_t *socket);      /* the socket must have no waiters */
+void gw_socket_release_idle(gw_socket_t *socket); /* releases a closing socket without waiters */
+void gw_socket_release(gw_socket_t *socket);      /* calls zmq_close; no waiters may remain */
 
 /* ---- context.c ---- */
 

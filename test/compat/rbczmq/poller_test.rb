@@ -3,7 +3,7 @@
 require_relative "rbczmq_case"
 
 class RbczmqPollerTest < Godwit::RbczmqCase
-  # @return [Array] the number of ready sockets, and what the poller found
+  # @return [Array] the number of ready sockets, the readable sockets, the writable sockets
   def polled(poller, seconds = 30)
     [poller.poll(seconds), poller.readables, poller.writables]
   end

@@ -75,7 +75,7 @@ module Godwit
       def try(message)
         error = try_frames(message)
         return error unless error == EAGAIN && !cut?
-        # libzmq's mailbox must be empty before a wait. A send need not empty it; this read does.
+        # A wait requires an empty libzmq mailbox. A send need not empty it; this read does.
         @raw.events
         try_frames(message)
       end
