@@ -46,7 +46,7 @@ module Godwit
       clock ? clock.call : Runtime.now
     end
 
-    # @return [Float, nil] the rest of `seconds` since `start`, at least 0
+    # @return [Float, nil] how many of the `seconds` since `start` remain, at least 0
     def self.remaining(seconds, start) = seconds && [seconds - (now - start), 0].max
 
     # @return [Float, nil] seconds until a time of this clock, at least 0

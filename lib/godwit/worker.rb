@@ -13,7 +13,7 @@ module Godwit
       super
     end
 
-    # Makes a thread for calls that no interrupt ends. The process's exit does not wait for it.
+    # Makes a thread for a call that no interrupt can end. The process's exit does not wait for it.
     def self.detached(&block)
       (RUBY_ENGINE == "jruby") ? JRubyThread::Detached.new(&block) : new(&block)
     end

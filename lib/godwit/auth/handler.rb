@@ -109,7 +109,7 @@ module Godwit
         Handler.release(self)
       end
 
-      # A kill of this thread leaves the socket bound: libzmq then refuses all clients.
+      # If this thread is killed, the socket stays bound, so that libzmq refuses all clients.
       def run
         loop do
           message = @socket.recv_multipart(timeout: next_timeout, exception: false)

@@ -19,7 +19,7 @@ module Godwit
       LONGEST_ADDRESS = 1_024
       # Address that libzmq gives to the peer of an ipc connection, with values from the kernel.
       IPC = /\Alocalhost:(\d+):(\d*):(\d*)\z/
-      # The number of low bits of its IPv6 address that a client can choose by itself.
+      # The number of low bits of an IPv6 address that its client can choose.
       OWN_BITS = 64
       private_constant :VERSION, :FRAMES, :LONGEST, :LONGEST_ADDRESS, :IPC, :OWN_BITS
 

@@ -11,7 +11,7 @@ module Godwit
       Entry = Struct.new(:cert, :key, :problem, :path, :facts, :racy)
       # Most files with one key or name that a lookup checks.
       TRIES = 10
-      # System errors of a file that last until somebody changes something. Others may pass soon.
+      # System errors of a file that last until somebody changes something. Other errors may pass.
       LASTING = [
         Errno::EACCES, Errno::EPERM, Errno::ELOOP, Errno::ENAMETOOLONG, Errno::ENXIO, Errno::ENODEV
       ].freeze

@@ -21,7 +21,8 @@ module Godwit
         ) { |given| metadata(given) }
       end
 
-      # Keeps invalid bytes, which {Cert} refuses: if replaced, two names could have the same file.
+      # Keeps invalid bytes, which {Cert} refuses: replacing them could give two names the same
+      # file.
       def utf8(argument) = argument.dup.force_encoding(Encoding::UTF_8)
 
       def metadata(given)

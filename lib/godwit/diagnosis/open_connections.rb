@@ -16,8 +16,8 @@ module Godwit
 
       # @param mechanism [Symbol] the socket's; it decides how many bytes a handshake has
       # @param known [Hash{Integer => Object}] its keys are descriptors to leave out
-      # @return [Array<Boolean>, nil] for each connection of the links, whether its number of bytes
-      #   shows a complete handshake; nil: unknown, as over inproc or on JRuby
+      # @return [Array<Boolean>, nil] for each connection of these endpoints, whether its number of
+      #   bytes shows a complete handshake; nil: unknown, as over inproc or on JRuby
       def handshakes(links, mechanism, known)
         matchers = links.map { |endpoint, bound| matcher(endpoint, bound) }
         found = all(known) unless matchers.include?(nil)

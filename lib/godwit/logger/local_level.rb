@@ -56,7 +56,7 @@ module Godwit
       def local_level = @local_levels.level
 
       # @param level [Integer, Symbol, nil] :debug, :info, :warn, :error, :fatal, :unknown, or a
-      #   number; nil: that of the logger
+      #   number; nil: the logger's level
       # @raise [ArgumentError] "Invalid log level: :loud"
       def local_level=(level)
         number = (::Symbol === level) ? NAMES[level.downcase] : level

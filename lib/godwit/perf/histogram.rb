@@ -103,11 +103,11 @@ module Godwit
       # @return [Boolean] whether there are enough durations for this percentile
       def enough_for?(percent) = @count * (100 - exact(percent)) >= 1000
 
-      # @return [Float, nil] seconds, exact; nil without a duration
+      # @return [Float, nil] the shortest duration, in seconds, exact; nil if there is none
       def min = @min && @min / NANOSECONDS
-      # @return [Float, nil] seconds, exact; nil without a duration
+      # @return [Float, nil] the longest duration, in seconds, exact; nil if there is none
       def max = (@max / NANOSECONDS if @count.positive?)
-      # @return [Float, nil] seconds, exact; nil without a duration
+      # @return [Float, nil] the mean of the durations, in seconds, exact; nil if there is none
       def mean = (@sum / NANOSECONDS / @count if @count.positive?)
 
       # @return [Float, nil] seconds; nil without a duration

@@ -23,7 +23,7 @@ module Godwit
 
       # @return [Integer] messages that were no rows
       attr_reader :foreign
-      # @return [Array<Hash>] the facts that each Push sent at its end: :exitstatus (128 plus the
+      # @return [Array<Hash>] the facts in the end message of each Push: :exitstatus (128 plus the
       #   number of the signal that ended the command; nil: time-out), :signal, :timed_out, :rows
       attr_reader :ends
 
@@ -40,8 +40,8 @@ module Godwit
         Peers.new(socket) { |change| record_change(change) }
       end
 
-      # Yields the rows as they come, until the end; then closes the socket, which tells the Push
-      # that this Pull has received the end.
+      # Yields the rows as they come, until the end message; then closes the socket, which tells the
+      # Push that this Pull has received the end message.
       # @param timeout [Integer, Float, nil] seconds until the end of the rows
       # @yieldparam row [String, Array(Symbol, String)] binary; of a Push with `err: :rows` an Array
       #   of `:out` or `:err` and a String

@@ -55,7 +55,7 @@ module Godwit
       AGAIN = [0.1, 5].freeze
       private_constant :END_TIMEOUT, :AGAIN
 
-      # @return [Boolean] whether all peers had disconnected before the end was sent
+      # @return [Boolean] whether all peers had disconnected before the end message was sent
       def left? = @departed && !@ending
 
       # @param socket [Socket] a PUSH that is neither bound nor connected yet; `new` lowers its

@@ -101,7 +101,7 @@ module Godwit
 
         def send_all
           send_input { |frames| (found = evaluated(frames)) && deliver(found) }
-          # A closed socket gives no notice of an absent peer, so this wait precedes the close.
+          # A closed socket has no PeerNotice, so this wait for a peer comes before the close.
           waiting { @notice.wait(1) } if @type.name == :push
         end
 

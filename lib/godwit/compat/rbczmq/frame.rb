@@ -44,7 +44,7 @@ module ZMQ
     alias_method :eql?, :==
     def hash = @data.hash
 
-    # Compares only the sizes.
+    # Compares only the sizes of the frames.
     def <=>(other)
       Arguments.type(other, Frame)
       bytes.bytesize <=> other.bytes.bytesize

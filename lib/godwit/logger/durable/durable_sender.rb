@@ -72,7 +72,7 @@ module Godwit
           take_events
           blocked = @windows.any? { |window| pump(window) }
           receive
-          # Closes the empty queues of ended processes. The writer closes its own, the first queue.
+          # Closes the empty queues of ended processes. The writer itself closes the first, its own.
           done = @windows.drop(1).select { |window| window.queue.empty? }
           @windows -= done.each { |window| window.queue.close }
           await(blocked) if @idle

@@ -14,7 +14,7 @@ module Godwit
       FORM_BYTES = 26
       ID_BYTES = LoggerConstants::ID_BYTES
       WRITER_BYTES = ID_BYTES + 8 # bytes of a writer's id and seq
-      WRITERS = 50_000 # most writers in the journal; one more replaces the one silent longest
+      WRITERS = 50_000 # most writers in the journal; one more replaces the longest silent writer
       # A record of a durable writer: the writer's id in bytes, its seq, a Record.
       Entry = Struct.new(:writer, :seq, :record)
 
@@ -72,7 +72,7 @@ module Godwit
         self
       end
 
-      # Closes the sink too.
+      # Closes the sink, which closes the journal.
       def close = @sink.close
       # Closes the journal, so that another process can open it.
       def release = @lock.synchronize { @file = @file&.close }

@@ -41,7 +41,7 @@ module Godwit
           end
         end
 
-        # No record is counted during the block.
+        # Runs the block while no thread counts a record.
         def synchronize(&block) = @lock.synchronize(&block)
 
         # Ends all waits, and writes the state file.
@@ -76,7 +76,7 @@ module Godwit
           Thread.handle_interrupt(NEVER) { stop_waiting(role) if %i[leads follows].include?(role) }
         end
 
-        # @return [Symbol] :fetched; or :leads or :follows: the caller now counts as waiting
+        # @return [Symbol] :fetched, or the role in which the caller now waits: :leads or :follows
         def fetch_or_wait
           @lock.synchronize do
             next :fetched unless @pending.empty? || @socket.forked?

@@ -60,7 +60,7 @@ module Godwit
             WriterStatistics.new(writer, first, prog: record.prog, host: record.host)
         end
 
-        # A forgotten writer that sends again is counted from the seq of that record.
+        # A forgotten writer that sends again is counted from the seq of its next record.
         def forget
           @from_one = false
           @writers.each_value.min_by([@most / 10, 1].max, &:time).each do |one|

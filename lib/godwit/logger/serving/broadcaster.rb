@@ -308,7 +308,7 @@ module Godwit
         @proxy.close
       end
 
-      # The proxy itself passes on the remaining messages, since it may hold a received message.
+      # The proxy must run to pass on the remaining messages: it may itself hold one of them.
       def drain(finish)
         @proxy.start unless @proxy.running?
         before = nil

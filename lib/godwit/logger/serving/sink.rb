@@ -66,7 +66,7 @@ module Godwit
       end
 
       # Appends records. A block is called before the first record in a file, and after each write;
-      # it gets the number of the records that are in the file so far.
+      # the block gets the number of the records that are in the file so far.
       # @param records [Array<Record, #to_s>]
       # @yieldparam count [Integer]
       # @return [self]

@@ -21,7 +21,7 @@ module Godwit
       def at_work? = own? && !@closing
       # @return [Boolean] whether linger ended before all records were sent or acknowledged
       def incomplete? = @incomplete
-      # Opens, before the first record, what may fail, such as a bind to an address in use.
+      # Opens the socket before the first record, so that an address in use raises an error at once.
       def open = nil
       # Adopts the counts of an earlier writer, which had to end.
       def inherit(_writer) = nil

@@ -77,7 +77,7 @@ module Godwit
 
         def count_nothing = @counting.synchronize { @bytes = 0 if @queue.empty? }
       else
-        # CRuby switches threads in neither of these two methods.
+        # These two methods need no lock: CRuby switches threads in neither of them.
         def count(bytes) = @bytes += bytes
         def count_nothing = @bytes = 0
       end
