@@ -39,7 +39,7 @@ void gw_socket_release_idle(gw_socket_t *socket) {
 void gw_socket_close(gw_socket_t *socket) {
     bool in_proxy = socket->state == GW_IN_PROXY;
     socket->state = GW_CLOSING;
-    if (in_proxy) { /* the proxy releases the socket after the loop's end */
+    if (in_proxy) { /* proxy_release calls zmq_close after the loop's end */
         gw_context_record_linger(socket->context, socket->proxy_linger);
         gw_proxy_signal(socket->proxy, GW_PROXY_CLOSED);
         return;

@@ -168,7 +168,7 @@ static VALUE recv_many(VALUE self, VALUE most, VALUE timeout) {
     return recv_batch(&call, NUM2LONG(most), false);
 }
 
-/* _recv_frames(most, timeout) => Array of whole messages' Frames, or nil when time is up before */
+/* _recv_frames(most, timeout) => Array of the Frames of whole messages, or nil when time is up */
 static VALUE recv_frames(VALUE self, VALUE most, VALUE timeout) {
     gw_call_t call = recv_call(self, "recv_frames", timeout);
     return recv_batch(&call, NUM2LONG(most), true);

@@ -82,7 +82,7 @@ static int send_repair_request(gw_socket_t *socket) {
         if (error) return error;
         socket->repair = GW_REQ_NEEDS_RELAX;
         /* fall through */
-    case GW_REQ_NEEDS_RELAX: /* a relaxed REQ may send without a reply; the caller resets this */
+    case GW_REQ_NEEDS_RELAX: /* lets the REQ send without the reply; the caller resets the option */
         return send_set_relaxed(socket, true);
     }
     return 0;

@@ -3,7 +3,7 @@
 #include "socket.h"
 
 /* Wakes the waiters if an edge of ZMQ_FD has passed, which the last call may have consumed. Pollers
- * watch ZMQ_FD themselves. A thread-safe type's signals are consumed by no libzmq call (ADR 14). */
+ * watch ZMQ_FD themselves. No libzmq call consumes the signals of a thread-safe type (ADR 14). */
 static void transfer_settle_edge(gw_socket_t *socket) {
     if (!socket->poller && gw_edge_passed(socket)) gw_wait_queue_wake(&socket->queue);
 }

@@ -117,7 +117,7 @@ static long unsent_sum(lingering_t *first) {
     return sent;
 }
 
-/* Reports the sockets whose linger ends now. Returns ms to the next check; GW_FOREVER: no more. */
+/* Reports the sockets whose linger ends now. Returns ms to the next check, or GW_FOREVER. */
 static int64_t unsent_report(void) {
     int64_t now = gw_milliseconds_exact(), next = GW_FOREVER, due;
     for (lingering_t **link = &list; *link;) {

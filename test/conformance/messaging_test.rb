@@ -2,7 +2,7 @@
 
 require_relative "case"
 
-# send, recv and similar methods, in situations that plain/ does not test.
+# send, recv and similar methods, in situations that test/conformance/plain does not test.
 class MessagingTest < Conformance::Case
   under_gc_stress
 

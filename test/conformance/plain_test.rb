@@ -9,7 +9,7 @@
 
 require "test_helper"
 
-# The scenarios of plain/, which mruby can run too: each uses one thread and one process.
+# The scenarios in the folder plain, which mruby can run too: each uses one thread and one process.
 # test/mruby/plain.rb runs the same files on mruby.
 class PlainTest < Godwit::TestCase
   under_gc_stress

@@ -2,7 +2,7 @@
 
 require_relative "case"
 
-# How a Godwit::Pool lends, retains and replaces sockets. after_fork_test.rb tests it after a fork.
+# How a Godwit::Pool lends, retains and replaces sockets. test/process tests a Pool after a fork.
 class PoolTest < Conformance::Case
   def pool(type = :PUSH, **options)
     own(Godwit::Pool.new(**options) { open_socket(type) })
