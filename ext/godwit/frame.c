@@ -66,7 +66,7 @@ static gw_frame_t *frame_unshared(VALUE self, const char *operation) {
     return frame;
 }
 
-/* `count`: bytes to report to the garbage collector; 0 if a String, which Ruby counts, has them. */
+/* `count`: bytes to report to the garbage collector; 0 for a String's bytes: Ruby reports those. */
 static void frame_fill(gw_frame_t *frame, rb_encoding *encoding, size_t count) {
     frame->live = true;
     frame->encoding = encoding;

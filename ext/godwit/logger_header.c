@@ -63,7 +63,7 @@ static bool header_cut_id(gw_bytes_t *text, unsigned char *id) {
     return true;
 }
 
-/* Removes the first four members of a header, in the order in which Godwit writes them. */
+/* Removes the members up to t_ns from a header whose members have Godwit's own order. */
 static bool header_cut_start(gw_bytes_t *header, gw_identity_t *identity) {
     return SKIP(header, start_text) && header_cut_id(header, identity->id) &&
             SKIP(header, "\",\"seq\":") && header_cut_count(header, &identity->seq) &&

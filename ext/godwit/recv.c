@@ -182,7 +182,7 @@ static VALUE recv_into(VALUE self, VALUE buffer, VALUE timeout) {
     zmq_msg_init(&message);
     int error;
     for (;;) {
-        /* rb_str_modify precedes the receive, since it raises for a frozen buffer. */
+        /* rb_str_modify raises for a frozen buffer. After the receive the message would be lost. */
         rb_str_modify(buffer);
         error = gw_receive_frame(call.socket, &message);
         if (error != EAGAIN) break;

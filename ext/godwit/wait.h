@@ -184,7 +184,7 @@ int gw_watch_attach(gw_watch_t *watch, int fd); /* returns an errno */
 void gw_watch_detach(gw_watch_t *watch);
 void gw_watch_unlink(gw_watch_t *watch);      /* unlinks the watch from its socket */
 void gw_watches_detach(gw_socket_t *socket);  /* call this before zmq_close */
-void gw_watches_attach(gw_socket_t *socket);  /* call this with a new libzmq socket */
+void gw_watches_attach(gw_socket_t *socket);  /* call this after the socket got a new ZMQ_FD */
 void gw_watches_forget(gw_socket_t *socket);  /* call this before the socket is freed */
 void gw_watches_collect(gw_poller_t *poller); /* adds each watch whose fd had an edge to `due` */
 void gw_watches_free(gw_poller_t *poller);
