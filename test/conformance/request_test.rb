@@ -72,7 +72,7 @@ class RequestTest < Conformance::Case
   end
 
   test "options, endpoints and routing id outlast a time-out" do
-    # The recreated REQ reuses its routing id before the ROUTER has noticed the end of the old REQ.
+    # With handover the ROUTER accepts the recreated REQ before it notices that the old REQ is gone.
     router, second = Array.new(2) { open_socket(:ROUTER, handover: true).bind(endpoint_for(:tcp)) }
     req =
       open_socket(:REQ, routing_id: "me", send_hwm: 7, linger: 0.5, encoding: "UTF-8").connect(

@@ -2,7 +2,7 @@
 
 require_relative "rbczmq_case"
 
-# Signals, forks, exits: in child processes.
+# What signals, forks and exits do to programs for rbczmq, which run in child processes.
 class RbczmqProcessesTest < Godwit::RbczmqCase
   # `signalled` repeats the signal until the block has ended, since a signal ends a wait only if it
   # arrives during the wait.
