@@ -88,7 +88,7 @@ typedef struct gw_socket {
     bool publisher;          /* a PUB made of an XPUB: it counts and drops subscriptions */
     bool relaxed, correlate; /* REQ: options that libzmq does not return */
     bool stale_reply_pipe;   /* REQ: libzmq may expect the reply from a departed peer */
-    long cut_remaining;      /* REQ: frames not sent when the message was cut */
+    long cut_remaining;      /* REQ: frames not sent when the peer vanished in mid-message */
     bool attached;           /* has or had an endpoint: the high-water marks are fixed */
     bool in_batch;           /* gw_batch is running, and wakes the waiters at its end */
     uint64_t sent_before;    /* `counts.sent` when the present libzmq socket was made */

@@ -80,7 +80,7 @@ void gw_wait_queue_free_spares(gw_wait_queue_t *queue) {
     queue->spare = NULL;
 }
 
-/* Closes the epoll descriptors of the spare waiters now, not at the next collection. */
+/* Closes the epolls of the unused waiters in `spare` now, not at the next garbage collection. */
 void gw_wait_queue_close_spares(gw_wait_queue_t *queue) {
     VALUE error = rb_errinfo(), ios = rb_ary_new();
     for (gw_waiter_t *waiter = queue->spare; waiter; waiter = waiter->next) {

@@ -82,7 +82,7 @@ module Godwit
 
         private
 
-        # @yieldparam room [FFI::MemoryPointer] memory for the result; then a pointer to its size
+        # @yieldparam room [FFI::MemoryPointer] memory for the result; the next argument: its size
         def bytes
           room = ::FFI::MemoryPointer.new(256)
           size = ::FFI::MemoryPointer.new(:uint).write_uint(room.size)
