@@ -9,7 +9,7 @@ module Godwit
     # Most series of closed sockets. Further closed sockets share one series, {OTHERS}.
     MOST_CLOSED = 1_000
     OTHERS = "others"
-    # Most closed sockets whose counts wait in @waiting: at this number {#closed} adds them up.
+    # With the counts of so many closed sockets in @waiting, {#closed} adds them up.
     MOST_WAITING = 1_000
     COUNTERS = %i[sent sent_bytes received received_bytes].freeze
 

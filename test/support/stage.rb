@@ -158,8 +158,8 @@ module Godwit
         reader.close
       end
 
-      # Whether objects move: by the GC level, or because a test compacts. Only such a stage gets
-      # KEEP_PAGES, since retained pages of one test slow down all later tests.
+      # Whether objects move: by the GC level, or because a test compacts. Only then Ruby keeps all
+      # heap pages (KEEP_PAGES), which slows down the stage's later tests.
       def collector_moves?
         return false unless @glob
         @env["GODWIT_TEST_GC"] != "none" || files.any? do |file|

@@ -39,7 +39,7 @@ module Godwit
               Thread.handle_interrupt(UNMASKED) {}
             end
           rescue Interrupted
-            outer.over = false if outer # the outer wait may have missed the same signal
+            outer.over = false if outer # so that the same signal ends the outer wait, too
             nil
           end
 
