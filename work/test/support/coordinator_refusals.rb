@@ -13,9 +13,10 @@ class CoordinatorRefusals
 
   attr_reader :broker, :refused
 
-  def initialize
+  # @param properties [String] lines of the broker's server.properties
+  def initialize(properties)
     @server = TCPServer.new("127.0.0.1", 0)
-    @broker = Broker.start(properties: "advertised.listeners=PLAINTEXT://#{address}")
+    @broker = Broker.start(properties: "#{properties}advertised.listeners=PLAINTEXT://#{address}")
     @refused = 0
     @accepting = Thread.new { loop { connect(@server.accept) } }
   end

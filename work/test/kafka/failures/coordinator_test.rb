@@ -5,7 +5,7 @@ require "support/coordinator_refusals"
 
 # The brokers do not know at first which of them is the coordinator of a group.
 class WorkKafkaCoordinatorTest < Godwit::KafkaFailureCase
-  def proxy = @proxy ||= own(CoordinatorRefusals.new)
+  def proxy = @proxy ||= own(CoordinatorRefusals.new(BROKER))
   def broker = proxy.broker
   def url = "kafka://#{proxy.address}"
 
