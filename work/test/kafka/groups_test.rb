@@ -34,6 +34,13 @@ class WorkKafkaGroupsTest < Godwit::WorkCase
     (@claims = claims(@last = join, 2)).map(&:crashes)
   end
 
+  test "members by names of any encoding, also of one name twice, until the log is closed" do
+    engine.join("grün", topic(partitions: 2), path, [0, 0])
+    eventually { engine.groups.members(["grün", "grün".b])["grün"].any? }
+    other = KafkaLog.open(**KafkaLog::SHORT).tap(&:close)
+    assert_refused(Godwit::Work::ClosedError, -> { other.groups.names } => /connect again/)
+  end
+
   test "a commit of a partition that another member has fails, with its outputs" do
     numbers = topic(partitions: 2)
     old = join

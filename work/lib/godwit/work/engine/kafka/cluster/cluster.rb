@@ -43,17 +43,17 @@ module Godwit
           end
         end
 
-        # Waits for an answer for 0.1 s at most.
-        # @return [Array<Integer>] ids of the brokers; without an answer those of the last answer
+        # Waits for an answer for 0.5 s at most.
+        # @return [Array<Integer>] ids of the brokers, as the last answer names them
         # @raise [BrokerError] no broker has ever answered
+        # @raise [ClosedError, ForkedError] (see Handle#pointer)
         def brokers
-          code, found = metadata(Handle::SHORT, all: 0) do |one|
-            structs(Functions::MetadataBroker, one[:broker_list], one[:brokers])
-              .map { |broker| broker[:id] }
-          end
-          @brokers = found if code.zero? && found.any?
+          code, = metadata(Handle::SLICE, all: 0) { nil }
           @brokers || raise(Errors.of(code.zero? ? Errors::TIMED_OUT : code, :brokers))
         end
+
+        # @raise [ClosedError, ForkedError] (see Handle#pointer)
+        def check_open = @handle.pointer
 
         # @param properties [Hash{String => String}]
         # @return [Boolean] false: the topic exists, another process was first
@@ -143,7 +143,11 @@ module Godwit
             ([seconds, Handle::SLICE].min * 1000).ceil)
           return [code, nil] unless code.zero?
           begin
-            [0, yield(Functions::Metadata.new(found.read_pointer))]
+            answer = Functions::Metadata.new(found.read_pointer)
+            ids = structs(Functions::MetadataBroker, answer[:broker_list], answer[:brokers])
+              .map { |one| one[:id] }
+            @brokers = ids if ids.any?
+            [0, yield(answer)]
           ensure
             Functions.metadata_destroy(found.read_pointer)
           end

@@ -27,11 +27,17 @@ module Godwit
         # @param cluster [Cluster] knows the brokers
         def initialize(settings, cluster)
           @settings = settings
+          @cluster = cluster
           @brokers = {brokers: cluster.method(:brokers)}
           @lock = Mutex.new
         end
 
-        def close = @lock.synchronize { @handle&.close }
+        def close
+          @lock.synchronize do
+            @closed = true
+            @handle&.close
+          end
+        end
 
         # @return [Array<String>] names of all groups
         def names
@@ -44,12 +50,13 @@ module Godwit
         # @return [Hash{String => Array<Member>}] of those groups that this user may see
         def members(names)
           return {} if names.empty?
+          names = names.map { |name| utf8(name) }.uniq
           texts = names.map { |name| ::FFI::MemoryPointer.from_string(name) }
           array = Request.array(texts)
           known = {}
           request.call(:members, :DescribeConsumerGroups, :groups, *array, **@brokers) do |found|
             refused = found.filter_map { |one| describe(one, known) }
-            (names - known.keys).empty? ? known : raise(refused.last)
+            (known.size == names.size) ? known : raise(refused.last)
           end.compact
         end
 
@@ -77,8 +84,11 @@ module Godwit
 
         private
 
+        # @raise [ClosedError, ForkedError]
         def request
           @lock.synchronize do
+            @cluster.check_open
+            raise ClosedError, Handle::CLOSED if @closed
             @handle ||= Handle.new(Handle::CONSUMER, @settings.reader)
             patience = [@settings.timeout, PATIENCE].min
             @request ||= Request.new(@handle, @settings.timeout, patience: patience)
@@ -90,7 +100,8 @@ module Godwit
         def offsets(how, function, group, wanted, **options)
           PartitionList.with(wanted) do |list|
             wish = Functions.__send__(:"#{function}_new", group, list)
-            request.public_send(how, :positions, function, :groups, *Request.array([wish]),
+            operation = function.start_with?("Alter") ? :set : :positions
+            request.public_send(how, operation, function, :groups, *Request.array([wish]),
               resource: group, **@brokers, **options) { |(one)| partitions(one, group) }
           ensure
             Functions.__send__(:"#{function}_destroy", wish) if wish
@@ -117,9 +128,11 @@ module Godwit
         def describe(group, known)
           error = Functions.ConsumerGroupDescription_error(group)
           code = error.null? ? 0 : Functions.error_code(error)
-          return Errors.of(code, :members) if Errors.retriable?(code)
           name = utf8(Functions.ConsumerGroupDescription_group_id(group))
-          known[name] = (members_of(group) if code.zero?)
+          # A code below 0 is librdkafka's own, as when a broker has left the cluster.
+          return Errors.of(code, :members, nil, resource: name) if
+            code < 0 || Errors.retriable?(code)
+          known[name] ||= (members_of(group) if code.zero?)
           nil
         end
 

@@ -72,7 +72,7 @@ module Godwit
 
         # Errors after which the same call may succeed. Used where librdkafka has only a code.
         RETRIABLE = %w[
-          _NOENT
+          _NOENT _DESTROY_BROKER
           _ALL_BROKERS_DOWN _TRANSPORT _RESOLVE _TIMED_OUT _MSG_TIMED_OUT _TIMED_OUT_QUEUE
           _QUEUE_FULL _WAIT_COORD _RETRY BROKER_NOT_AVAILABLE CONCURRENT_TRANSACTIONS
           COORDINATOR_LOAD_IN_PROGRESS COORDINATOR_NOT_AVAILABLE FENCED_LEADER_EPOCH
