@@ -7,7 +7,8 @@ module Godwit
     class ManualClock
       # @param tick [Float] seconds by which each read advances the clock
       def initialize(tick: 0.0)
-        @now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
+        # A whole number: sums and differences of whole seconds are then exact.
+        @now = Process.clock_gettime(Process::CLOCK_MONOTONIC).ceil.to_f
         @tick = tick
       end
 
