@@ -15,10 +15,10 @@ module Godwit
     IO_POLL_INTERVAL = 500 # ms between two checks of a waiting poller for IOs that another thread has closed
     LOOKUP_DESCRIPTORS = 4 # descriptors that must be free for libzmq to look up an address
     MAX_SOCKETS = 1023 # the option max_sockets of a new context
-    SOCKET_SLOTS = 3 # libzmq sockets per open Godwit socket; libzmq makes two more by itself and frees closed sockets late
+    SOCKET_SLOTS = 3 # libzmq sockets per open socket: libzmq adds two, and frees late
     MAX_SOCKET_SLOTS = 65_535 # the largest ZMQ_MAX_SOCKETS that libzmq accepts
-    CLOSE_GRACE = 1000 # ms that close and exit wait beyond linger; zmq_ctx_term waits for a slow name server
-    PROXY_BURST = 1000 # messages that a proxy moves in one direction before it serves the other direction, as zmq_proxy does
+    CLOSE_GRACE = 1000 # ms that close and exit wait beyond linger for a slow name server
+    PROXY_BURST = 1000 # messages that a proxy moves one way before it serves the other way
     UDP_BYTES = 8192 # bytes of a message over udp; libzmq copies larger ones beyond its buffer
     UDP_GROUP_BYTES = 127 # bytes of a RADIO's group over udp; libzmq reads a larger length as a negative number and aborts
   end

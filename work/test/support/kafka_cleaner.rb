@@ -55,8 +55,8 @@ class KafkaCleaner
 
   # @return [nil]
   def close
-    @groups.close
     @handle.close
+    @groups.close
   end
 
   private

@@ -139,7 +139,7 @@ module Godwit
         @closed = true
         @memberships.values.each(&:close) # `values` is a copy: a runner may change the Hash
         @memberships.clear
-        [*@wake_ups.values.map(&:outputs), @reader, @state, @groups, @writer, @producer].uniq
+        [*@wake_ups.values.map(&:outputs), @reader, @state, @writer, @producer, @groups].uniq
           .each(&:close)
         nil
       end

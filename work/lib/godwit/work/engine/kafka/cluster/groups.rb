@@ -24,20 +24,14 @@ module Godwit
         REFUSALS = [14, 15, 16].freeze
 
         # @param settings [Settings]
-        # @param cluster [Cluster] knows the brokers
+        # @param cluster [Cluster] knows the brokers; its handle is closed before these groups
         def initialize(settings, cluster)
           @settings = settings
           @cluster = cluster
-          @brokers = {brokers: cluster.method(:brokers)}
           @lock = Mutex.new
         end
 
-        def close
-          @lock.synchronize do
-            @closed = true
-            @handle&.close
-          end
-        end
+        def close = @lock.synchronize { @handle&.close }
 
         # @return [Array<String>] names of all groups
         def names
@@ -54,7 +48,8 @@ module Godwit
           texts = names.map { |name| ::FFI::MemoryPointer.from_string(name) }
           array = Request.array(texts)
           known = {}
-          request.call(:members, :DescribeConsumerGroups, :groups, *array, **@brokers) do |found|
+          request.call(:members, :DescribeConsumerGroups, :groups, *array,
+            brokers: @cluster.method(:brokers)) do |found|
             refused = found.filter_map { |one| describe(one, known) }
             (known.size == names.size) ? known : raise(refused.last)
           end.compact
@@ -64,20 +59,20 @@ module Godwit
         # @return [Array<PartitionList::Entry>] with the committed offset and text; an offset below
         #   0: nothing is committed
         def committed(group, wanted = nil)
-          offsets(:call, :ListConsumerGroupOffsets, group, wanted)
+          offsets(:call, :positions, :ListConsumerGroupOffsets, group, wanted)
         end
 
         # Requests the positions after open transactions: the answer may wait for their ends.
         # @return [Answer] of {#committed}'s value
         def request_committed(group, wanted)
-          offsets(:send, :ListConsumerGroupOffsets, group, wanted, **STABLE)
+          offsets(:send, :positions, :ListConsumerGroupOffsets, group, wanted, **STABLE)
         end
 
         # Sets offsets of a group that has no members.
         # @param entries [Array<PartitionList::Entry>]
         def set(group, entries)
           return if entries.empty?
-          found = offsets(:call, :AlterConsumerGroupOffsets, group, entries)
+          found = offsets(:call, :set, :AlterConsumerGroupOffsets, group, entries)
           wrong = found.find { |one| !one.error.zero? }
           raise Errors.of(wrong.error, :set, nil, resource: group) if wrong
         end
@@ -88,21 +83,23 @@ module Godwit
         def request
           @lock.synchronize do
             @cluster.check_open
-            raise ClosedError, Handle::CLOSED if @closed
-            @handle ||= Handle.new(Handle::CONSUMER, @settings.reader)
-            patience = [@settings.timeout, PATIENCE].min
-            @request ||= Request.new(@handle, @settings.timeout, patience: patience)
+            @request ||= begin
+              @handle = Handle.new(Handle::CONSUMER, @settings.reader)
+              timeout = @settings.timeout
+              Request.new(@handle, timeout, patience: [timeout, PATIENCE].min)
+            end
           end
         end
 
         # @param how [Symbol] :call or :send
+        # @param operation [Symbol] for errors
         # @param function [Symbol] that reads or sets the offsets of a group
-        def offsets(how, function, group, wanted, **options)
+        def offsets(how, operation, function, group, wanted, **options)
           PartitionList.with(wanted) do |list|
             wish = Functions.__send__(:"#{function}_new", group, list)
-            operation = function.start_with?("Alter") ? :set : :positions
             request.public_send(how, operation, function, :groups, *Request.array([wish]),
-              resource: group, **@brokers, **options) { |(one)| partitions(one, group) }
+              resource: group, brokers: @cluster.method(:brokers),
+              **options) { |(one)| partitions(one, group) }
           ensure
             Functions.__send__(:"#{function}_destroy", wish) if wish
           end

@@ -17,7 +17,6 @@ module Godwit
         SLICE = 0.5 # most seconds that a call of librdkafka waits
         SHORT = 0.1 # most seconds that a call waits if the end of a runner interrupts it
         TEXT = 512 # most bytes of an error's text
-        CLOSED = "the connection to Kafka was closed: connect again"
 
         # Releases a queue, and ends its writes to a pipe: librdkafka's threads may keep the queue,
         # and would later write to another file that gets the pipe's descriptor.
@@ -46,7 +45,7 @@ module Godwit
             raise Godwit::Errors.of(ForkedError, :kafka, "this process has forked after it " \
               "connected to Kafka: call Godwit::Work.connect in the child")
           end
-          @pointer || raise(ClosedError, CLOSED)
+          @pointer || raise(ClosedError, "the connection to Kafka was closed: connect again")
         end
 
         # @return [Integer] the handle's address, for {Native}
