@@ -77,9 +77,17 @@ module Edge
     def inspect = "#<#{self.class} #{@socket.endpoints.join(", ")}>"
     alias_method :to_s, :inspect
 
-    # The descriptor, or a request, may have changed what the socket has.
+    # The descriptor, or a request, may have changed what the socket has. A receive that finds
+    # nothing may consume the edge that says that the socket takes messages again.
     # @private
     def _look
+      exchange
+      exchange until @unsent.empty? || @socket._events == 0
+    end
+
+    private
+
+    def exchange
       @unsent.shift while !@unsent.empty? && @socket._try_send(@unsent[0])
       while (message = @socket._try_recv)
         next unless message.is_a?(Array) && message.size > 2

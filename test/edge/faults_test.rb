@@ -40,8 +40,21 @@ class EdgeFaultsTest < EdgeCase
   end
 
   test "a back end answers 10,000 requests in one burst" do
-    evaluate("PEER = Edge::ZMQ.new('#{back_end.endpoint}', timeout: 60, queue: 20_000)\n",
-      server: "godwit_timeout 60s;")
+    evaluate(<<~RUBY, server: "godwit_timeout 60s;")
+      # The back end takes all that libzmq has between a send and the receive behind it.
+      module Late
+        TURNS = Array.new(20, true)
+
+        def _try_recv
+          now = Time.now.to_f
+          nil while TURNS.any? && Time.now.to_f - now < 0.05
+          TURNS.pop
+          super
+        end
+      end
+      Godwit::DEALER.prepend(Late)
+      PEER = Edge::ZMQ.new('#{back_end.endpoint}', timeout: 60, queue: 20_000)
+    RUBY
     assert_equal true, ask(<<~RUBY)
       texts = Array.new(10_000) { |i| "hold\#{i}" } << "release"
       Edge.join(*texts.map { |text| -> { PEER.request(text) } }) == texts

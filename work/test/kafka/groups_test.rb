@@ -34,9 +34,20 @@ class WorkKafkaGroupsTest < Godwit::WorkCase
     (@claims = claims(@last = join, 2)).map(&:crashes)
   end
 
-  test "members by names of any encoding, also of one name twice, until the log is closed" do
-    engine.join("grün", topic(partitions: 2), path, [0, 0])
-    eventually { engine.groups.members(["grün", "grün".b])["grün"].any? }
+  test "a group by its name in any encoding, until the log is closed" do
+    member = engine.join("grün", topic(partitions: 2), path, [0, 0])
+    claims(member, 2)
+    latin = (+"grün").force_encoding(Encoding::ISO_8859_1)
+    ["grün".b, latin].each do |name|
+      client.pause(name, "numbers")
+      assert_equal [true], client.groups.map(&:paused)
+      client.resume(name, "numbers")
+      assert_equal [false], client.groups.map(&:paused)
+    end
+    says = /has never read topic "numbers": `godwit-work groups`/
+    ["gr\xfcn", "gr\0n", "grun"].each do |name|
+      assert_refused(Godwit::Work::TopicError, -> { client.pause(name, "numbers") } => says)
+    end
     other = KafkaLog.open(**KafkaLog::SHORT).tap(&:close)
     assert_refused(Godwit::Work::ClosedError, -> { other.groups.names } => /connect again/)
   end

@@ -174,7 +174,7 @@ module Godwit
         offsets = starts(topic, to).map.with_index do |offset, number|
           [offset, ends[number]].min if [nil, number].include?(partition)
         end
-        @engine.set(group, topic, offsets: offsets)
+        set(group, topic, offsets: offsets)
       end
 
       # Gives a topic more partitions. Keys move: records with the same key may be in two partitions
@@ -200,13 +200,13 @@ module Godwit
       # @param topic [String]
       # @return [nil]
       # @raise [TopicError]
-      def pause(group, topic) = @engine.set(group, find(topic), paused: true)
+      def pause(group, topic) = set(group, find(topic), paused: true)
 
       # @param group [String]
       # @param topic [String]
       # @return [nil]
       # @raise [TopicError]
-      def resume(group, topic) = @engine.set(group, find(topic), paused: false)
+      def resume(group, topic) = set(group, find(topic), paused: false)
 
       # Takes the partitions from a member. If the member's process still works, it joins again.
       # @param member [Integer, String, nil] a member's id; nil: no member has it
@@ -344,9 +344,11 @@ module Godwit
         end
       end
 
-      def append(blocks)
-        blocks.empty? ? [] : blocks.written(@engine.append(blocks.batches))
-      end
+      def append(blocks) = blocks.empty? ? [] : blocks.written(@engine.append(blocks.batches))
+
+      # The bytes of a group's name are UTF-8, whatever encoding the program's locale gave it.
+      def set(group, topic, **change) =
+        @engine.set(String.new(group, encoding: Encoding::UTF_8), topic, **change)
 
       def add_all(blocks, records)
         records.each do |record|

@@ -36,15 +36,14 @@ module Godwit
         # @return [Array<String>] names of all groups
         def names
           request.call(:groups, :ListConsumerGroups, :valid) do |found|
-            found.map { |one| utf8(Functions.ConsumerGroupListing_group_id(one)) }
+            found.map { |one| utf8(Functions.ConsumerGroupListing_group_id(one)) }.uniq
           end
         end
 
-        # @param names [Array<String>]
+        # @param names [Array<String>] valid UTF-8, none twice
         # @return [Hash{String => Array<Member>}] of those groups that this user may see
         def members(names)
           return {} if names.empty?
-          names = names.map { |name| utf8(name) }.uniq
           texts = names.map { |name| ::FFI::MemoryPointer.from_string(name) }
           array = Request.array(texts)
           known = {}

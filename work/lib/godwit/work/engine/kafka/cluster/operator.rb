@@ -29,6 +29,7 @@ module Godwit
         # @param group [String, nil] nil: all groups
         # @return [Array<Position>] by group, topic and partition
         def positions(group = nil, topic = nil)
+          return [] unless group.nil? || possible?(group)
           names = group ? [group] : @groups.names.sort
           known = topic ? {topic.name => topic} : @topics.all
           members = @groups.members(names)
@@ -70,6 +71,9 @@ module Godwit
         end
 
         private
+
+        # librdkafka aborts the process when a broker's answer has another name than the request.
+        def possible?(group) = group.valid_encoding? && !group.include?("\0")
 
         # @return [Listed, nil] nil: the member belongs to another program
         def listed(group, one)
