@@ -37,16 +37,17 @@ class WorkKafkaGroupsTest < Godwit::WorkCase
   test "a group by its name in any encoding, until the log is closed" do
     member = engine.join("grün", topic(partitions: 2), path, [0, 0])
     claims(member, 2)
-    latin = (+"grün").force_encoding(Encoding::ISO_8859_1)
-    ["grün".b, latin].each do |name|
+    ["grün", "grün".encode(Encoding::ISO_8859_1)].each do |name|
       client.pause(name, "numbers")
       assert_equal [true], client.groups.map(&:paused)
       client.resume(name, "numbers")
       assert_equal [false], client.groups.map(&:paused)
     end
-    says = /has never read topic "numbers": `godwit-work groups`/
-    ["gr\xfcn", "gr\0n", "grun"].each do |name|
-      assert_refused(Godwit::Work::TopicError, -> { client.pause(name, "numbers") } => says)
+    assert_refused(Godwit::Work::TopicError, -> { client.pause("grun", "numbers") } =>
+      /has never read topic "numbers": `godwit-work groups`/)
+    ["gr\xfcn", "gr\0n", "grün".b, "", :g, nil].each do |name|
+      assert_refused(Godwit::ArgumentValueError,
+        -> { client.pause(name, "numbers") } => /group.* a String of valid characters/)
     end
     other = KafkaLog.open(**KafkaLog::SHORT).tap(&:close)
     assert_refused(Godwit::Work::ClosedError, -> { other.groups.names } => /connect again/)
@@ -134,6 +135,26 @@ class WorkKafkaGroupsTest < Godwit::WorkCase
     engine.leave(member.id)
     client.resume("g", "numbers")
     assert_equal [:no_member], client.doctor.findings.map(&:kind)
+  end
+
+  test "seeks of one partition after the other are all followed, and none twice" do
+    unread
+    member = join
+    held = claims(member, 2)
+    held.each { |one| one.watermark = 2 }
+    engine.commit(held)
+    client.seek("g", "numbers", to: 1, partition: 0)
+    client.seek("g", "numbers", to: 0, partition: 1)
+    moved = {}
+    eventually do
+      engine.rebalance(member)&.claims&.each { |one| moved[one.partition] = one }
+      moved.size == 2
+    end
+    assert_equal({0 => 1, 1 => 0}, moved.transform_values(&:watermark))
+    engine.commit(moved.values)
+    engine.leave(member.id)
+    client.seek("g", "numbers", to: 2, partition: 1)
+    assert_equal [1, 2], claims(join, 2).map(&:watermark)
   end
 
   test "a runner may leave while the log is closed" do

@@ -55,11 +55,13 @@ module Godwit
 
         # Accepts as many arguments as there are names.
         # @param names [Array<String>] of the arguments, for the error
-        # @return [Array<String>] the arguments
+        # @return [Array<String>] the arguments; those that are invalid in the locale count as UTF-8
         def accept(arguments, *names)
           no_arguments(arguments.drop(names.size))
-          name = names[arguments.size] or return arguments
-          raise missing(name)
+          name = names[arguments.size] and raise missing(name)
+          arguments.map do |one|
+            (one.encoding == Encoding::BINARY) ? one.dup.force_encoding(Encoding::UTF_8) : one
+          end
         end
       end
     end

@@ -161,8 +161,7 @@ module Godwit
       # Sets the offset at which the group goes on: records run again, or are skipped.
       # @param group [String]
       # @param topic [String]
-      # @param to [Integer, Time, Symbol] as {#each}'s `from:`; an offset behind a partition's end
-      #   means that end
+      # @param to [Integer, Time, Symbol] as {#each}'s `from:`, but at most a partition's end
       # @param partition [Integer, nil] the only partition to change; nil: all
       # @return [nil]
       # @raise [TopicError, ArgumentValueError]
@@ -174,7 +173,7 @@ module Godwit
         offsets = starts(topic, to).map.with_index do |offset, number|
           [offset, ends[number]].min if [nil, number].include?(partition)
         end
-        set(group, topic, offsets: offsets)
+        set(:seek, group, topic, offsets: offsets)
       end
 
       # Gives a topic more partitions. Keys move: records with the same key may be in two partitions
@@ -199,14 +198,14 @@ module Godwit
       # @param group [String]
       # @param topic [String]
       # @return [nil]
-      # @raise [TopicError]
-      def pause(group, topic) = set(group, find(topic), paused: true)
+      # @raise [TopicError, ArgumentValueError]
+      def pause(group, topic) = set(:pause, group, find(topic), paused: true)
 
       # @param group [String]
       # @param topic [String]
       # @return [nil]
-      # @raise [TopicError]
-      def resume(group, topic) = set(group, find(topic), paused: false)
+      # @raise [TopicError, ArgumentValueError]
+      def resume(group, topic) = set(:resume, group, find(topic), paused: false)
 
       # Takes the partitions from a member. If the member's process still works, it joins again.
       # @param member [Integer, String, nil] a member's id; nil: no member has it
@@ -346,9 +345,10 @@ module Godwit
 
       def append(blocks) = blocks.empty? ? [] : blocks.written(@engine.append(blocks.batches))
 
-      # The bytes of a group's name are UTF-8, whatever encoding the program's locale gave it.
-      def set(group, topic, **change) =
-        @engine.set(String.new(group, encoding: Encoding::UTF_8), topic, **change)
+      def set(operation, group, topic, **change)
+        @engine.set(Declaration.group(operation, group), topic, **change)
+        nil
+      end
 
       def add_all(blocks, records)
         records.each do |record|

@@ -84,13 +84,8 @@ module Godwit
         # @return [nil]
         # @raise [ArgumentValueError]
         def group(name)
-          # SQLite would store a binary String as a blob.
-          text = name.encode(Encoding::UTF_8) if name.is_a?(String)
-          raise EncodingError unless text&.valid_encoding? && !text.empty?
-          settings.group = text
+          settings.group = Declaration.group(:group, name)
           nil
-        rescue EncodingError
-          raise Godwit::Errors.bad_value(:group, "name", "a String of valid characters", name)
         end
 
         # Where a new group begins.

@@ -2,7 +2,7 @@
 
 module Godwit
   module Work
-    # Checks the arguments of {Client#topic}.
+    # Checks the arguments of {Client#topic}, and the names of groups.
     # @private
     module Declaration
       module_function
@@ -17,6 +17,18 @@ module Godwit
         end
         return if [nil, *Partitioner::NAMES].include?(partitioner)
         raise Godwit::Errors.bad_value(:topic, "partitioner:", ":crc32 or :murmur2", partitioner)
+      end
+
+      # @param operation [Symbol] for the error
+      # @return [String] the name of a group, in UTF-8
+      # @raise [ArgumentValueError]
+      def group(operation, name)
+        # SQLite would store a binary String as a blob. Kafka's functions end a name at a NUL.
+        text = name.encode(Encoding::UTF_8) if name.is_a?(String)
+        raise EncodingError unless text&.valid_encoding? && text.match?(/\A[^\0]+\z/)
+        text
+      rescue EncodingError
+        raise Godwit::Errors.bad_value(operation, "group", "a String of valid characters", name)
       end
 
       # @param retain [Numeric, Hash, nil] seconds, or `seconds:` and `bytes:`; nil: no limit

@@ -29,7 +29,6 @@ module Godwit
         # @param group [String, nil] nil: all groups
         # @return [Array<Position>] by group, topic and partition
         def positions(group = nil, topic = nil)
-          return [] unless group.nil? || possible?(group)
           names = group ? [group] : @groups.names.sort
           known = topic ? {topic.name => topic} : @topics.all
           members = @groups.members(names)
@@ -72,9 +71,6 @@ module Godwit
 
         private
 
-        # librdkafka aborts the process when a broker's answer has another name than the request.
-        def possible?(group) = group.valid_encoding? && !group.include?("\0")
-
         # @return [Listed, nil] nil: the member belongs to another program
         def listed(group, one)
           pid, mark, topic = CLIENT.match(one.client)&.captures
@@ -109,18 +105,22 @@ module Godwit
           end
         end
 
-        # A group with members refuses offsets: its members read the seek in @state and follow it.
+        # A group with members refuses offsets: its members read the seeks in @state and follow each
+        # seek once.
         def seek(group, topic, offsets)
           wanted = offsets.each_with_index.filter_map do |offset, number|
             PartitionList::Entry.new(topic.name, number, offset) if offset
           end
+          others = @state["seek", group, topic.name].to_h.fetch("partitions", {})
+            .except(*wanted.map { |one| one.partition.to_s })
           @groups.set(group, wanted)
           # The next member must not follow an older seek.
-          @state.write("seek", group, topic.name, nil) if @state["seek", group, topic.name]
+          @state.write("seek", group, topic.name, ({"partitions" => others} if others.any?)) if
+            @state["seek", group, topic.name]
         rescue LostError
-          offsets = wanted.to_h { |one| [one.partition.to_s, one.offset] }
-          @state.write("seek", group, topic.name,
-            {"id" => SecureRandom.hex(6), "offsets" => offsets})
+          id = SecureRandom.hex(6)
+          seeks = wanted.to_h { |one| [one.partition.to_s, {"id" => id, "offset" => one.offset}] }
+          @state.write("seek", group, topic.name, {"partitions" => others.merge(seeks)})
         end
       end
     end
