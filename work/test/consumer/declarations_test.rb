@@ -94,7 +94,7 @@ class WorkDeclarationsTest < Godwit::WorkCase
 
   # A method, or a keyword of Runner.new => its wrong arguments, and the text of their errors.
   WRONG = {
-    group: [[:billing, nil, "", "\xff", "\xff".b], /name takes a String/],
+    group: [[:billing, nil, "", "\xff", "\xff".b, "a\0"], /group takes a String/],
     start_from: [[:middle, nil], /from takes :earliest/],
     retries: [[-1, nil, 1.5], /count takes 0 or more/],
     backoff: [[5, 5..1, ..5, 0.., 1..nil, 0..Float::INFINITY], /backoff: takes a Range of seconds/],
