@@ -184,7 +184,7 @@ class WorkKafkaCopyTest < Godwit::WorkCase
     copied
     kafka.pause(GROUP, "payments")
     kafka.engine.state
-      .write("seek", GROUP, "payments", {"partitions" => {"0" => {"id" => "abc", "offset" => 9}}})
+      .write("seek", GROUP, "payments", {"id" => "abc", "offsets" => {"0" => 9}})
     copied
     assert_equal [false, 6], [kafka.groups.first.paused, kafka.groups.first.lag]
     assert_nil kafka.engine.state["seek", GROUP, "payments"]

@@ -137,26 +137,6 @@ class WorkKafkaGroupsTest < Godwit::WorkCase
     assert_equal [:no_member], client.doctor.findings.map(&:kind)
   end
 
-  test "seeks of one partition after the other are all followed, and none twice" do
-    unread
-    member = join
-    held = claims(member, 2)
-    held.each { |one| one.watermark = 2 }
-    engine.commit(held)
-    client.seek("g", "numbers", to: 1, partition: 0)
-    client.seek("g", "numbers", to: 0, partition: 1)
-    moved = {}
-    eventually do
-      engine.rebalance(member)&.claims&.each { |one| moved[one.partition] = one }
-      moved.size == 2
-    end
-    assert_equal({0 => 1, 1 => 0}, moved.transform_values(&:watermark))
-    engine.commit(moved.values)
-    engine.leave(member.id)
-    client.seek("g", "numbers", to: 2, partition: 1)
-    assert_equal [1, 2], claims(join, 2).map(&:watermark)
-  end
-
   test "a runner may leave while the log is closed" do
     claims(member = join, 2)
     one = engine

@@ -105,22 +105,18 @@ module Godwit
           end
         end
 
-        # A group with members refuses offsets: its members read the seeks in @state and follow each
-        # seek once.
+        # A group with members refuses offsets: its members read the seek in @state and follow it.
         def seek(group, topic, offsets)
           wanted = offsets.each_with_index.filter_map do |offset, number|
             PartitionList::Entry.new(topic.name, number, offset) if offset
           end
-          others = @state["seek", group, topic.name].to_h.fetch("partitions", {})
-            .except(*wanted.map { |one| one.partition.to_s })
           @groups.set(group, wanted)
           # The next member must not follow an older seek.
-          @state.write("seek", group, topic.name, ({"partitions" => others} if others.any?)) if
-            @state["seek", group, topic.name]
+          @state.write("seek", group, topic.name, nil) if @state["seek", group, topic.name]
         rescue LostError
-          id = SecureRandom.hex(6)
-          seeks = wanted.to_h { |one| [one.partition.to_s, {"id" => id, "offset" => one.offset}] }
-          @state.write("seek", group, topic.name, {"partitions" => others.merge(seeks)})
+          offsets = wanted.to_h { |one| [one.partition.to_s, one.offset] }
+          @state.write("seek", group, topic.name,
+            {"id" => SecureRandom.hex(6), "offsets" => offsets})
         end
       end
     end
