@@ -201,8 +201,8 @@ class CLILogServeTest < Godwit::TestCase
       "tcp://127.0.0.1:*", "--file", "-", "--control", "tcp://127.0.0.1:*"])
     said = child.wait_for(/^godwit: in .*\n/).stdout
     @in, @control = said.scan(%r{(?:in|control) (tcp://\S+?)(?:,|$)}).flatten
-    push.send_many(Array.new(700) { line("x" * 1_000) })
-    eventually { statistics["plain"] > 65 } # 66 lines exceed the pipe's 64 KiB
+    push.send_many([line("x" * (4_096 - line("").bytesize))] * 700)
+    eventually { statistics["plain"] > 16 } # a line fills one of the pipe's 16 pages
     last = child.signal(:TERM).finish.stdout.lines.last.delete(",")
     received, failed = last.match(/received (\d+) .* (\d+) not written/).captures.map(&:to_i)
     assert_equal received, failed + reader.read.count("\n")
