@@ -91,7 +91,7 @@ class Link
 end
 
 links = %w[tcp://127.0.0.1:* inproc://soak].map { |endpoint| Link.new(endpoint) }
-rounds = Soak.rounds(long: 100_000, short: 1200)
+rounds = Soak.rounds(long: 100_000, short: 6000)
 Soak.flat("messages", rounds: rounds, limit: 5) do |number|
   sizes = SIZES.rotate(number * BATCH).first(BATCH)
   links[number / Link::METHODS.size % 2].round(number, sizes)
