@@ -259,7 +259,7 @@ class CLILogServeTest < Godwit::TestCase
     assert systemd.wait_readable(HANG)
     assert_equal "READY=1", systemd.recv(100)
     assert_path_exists "#{scratch_dir}/in"
-    child.signal(:TERM).finish
+    assert_equal 0, child.signal(:TERM).status
     assert_equal "STOPPING=1", systemd.recv(100)
     serve("--file", file, env: {"NOTIFY_SOCKET" => "#{path}/nosuch"}).wait_for(
       "systemd was not notified"

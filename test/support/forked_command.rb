@@ -99,7 +99,7 @@ module Godwit
       end
 
       def teardown
-        (@commands || []).reject(&:finished?).each { |command| command.signal(:TERM).finish }
+        (@commands || []).reject(&:finished?).each { |command| command.signal(:TERM).status }
         super
       end
     end

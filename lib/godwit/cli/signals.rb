@@ -9,8 +9,11 @@ module Godwit
 
       # @yieldparam queue [Thread::Queue] gets the name of each signal that arrives
       def queued(*names)
-        queue = Thread::Queue.new # a trap block may push to a Thread::Queue
-        before = names.to_h { |name| [name, trap(name) { queue << name }] }
+        queue = Thread::Queue.new
+        # CRuby loses the wake-up when a trap block itself pushes while the main thread begins to
+        # pop (sleep_forever in thread.c): the main thread would sleep beside a full queue.
+        push = ->(name) { Thread.new { queue << name unless queue.closed? } }
+        before = names.to_h { |name| [name, trap(name) { push.call(name) }] }
         yield queue
       ensure
         before&.each { |name, handler| trap(name, handler || "DEFAULT") }
