@@ -99,8 +99,10 @@ module Godwit
       end
 
       def teardown
-        (@commands || []).reject(&:finished?).each { |command| command.signal(:TERM).status }
+        running = (@commands || []).reject(&:finished?)
+        running.each { |command| command.signal(:TERM).finish }
         super
+        running.each(&:status) # raises for a command that did not end by itself
       end
     end
   end

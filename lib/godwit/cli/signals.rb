@@ -10,10 +10,10 @@ module Godwit
       # @yieldparam queue [Thread::Queue] gets the name of each signal that arrives
       def queued(*names)
         queue = Thread::Queue.new
-        # CRuby loses the wake-up when a trap block itself pushes while the main thread begins to
-        # pop (sleep_forever in thread.c): the main thread would sleep beside a full queue.
-        push = ->(name) { Thread.new { queue << name unless queue.closed? } }
-        before = names.to_h { |name| [name, trap(name) { push.call(name) }] }
+        # CRuby loses the wake-up of a main thread that begins to pop what a trap block pushes.
+        before = names.to_h do |name|
+          [name, trap(name) { Thread.new { queue << name unless queue.closed? } }]
+        end
         yield queue
       ensure
         before&.each { |name, handler| trap(name, handler || "DEFAULT") }
