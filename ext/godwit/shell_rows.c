@@ -48,28 +48,30 @@ typedef struct {
 
 static VALUE rows_yield_all(VALUE pointer) {
     split_t *split = (split_t *)pointer;
-    bool crlf = split->chomp && split->width == 1 && *split->separator == '\n';
-    size_t count = NUM2SIZET(RARRAY_AREF(split->progress, ROWS_COUNT));
-    VALUE reused = RARRAY_AREF(split->progress, ROWS_REUSED);
-    while (!RTEST(RARRAY_AREF(split->progress, ROWS_CLOSED))) {
-        const char *text = RSTRING_PTR(split->buffer), *row = text + split->start;
-        size_t remaining = (size_t)RSTRING_LEN(split->buffer) - split->from;
-        const char *found = split->width == 1
-                ? memchr(text + split->from, *split->separator, remaining)
-                : memmem(text + split->from, remaining, split->separator, split->width);
+    const split_t given = *split; /* a copy, as the compiler may hold its fields in registers */
+    bool crlf = given.chomp && given.width == 1 && *given.separator == '\n';
+    size_t count = NUM2SIZET(RARRAY_AREF(given.progress, ROWS_COUNT));
+    VALUE reused = RARRAY_AREF(given.progress, ROWS_REUSED);
+    while (!RTEST(RARRAY_AREF(given.progress, ROWS_CLOSED))) {
+        const char *text = RSTRING_PTR(given.buffer), *row = text + split->start;
+        size_t remaining = (size_t)RSTRING_LEN(given.buffer) - split->from;
+        const char *found = given.width == 1
+                ? memchr(text + split->from, *given.separator, remaining)
+                : memmem(text + split->from, remaining, given.separator, given.width);
         if (!found) return Qfalse;
         size_t size = (size_t)(found - row), carriage = crlf && size > 0 && found[-1] == '\r';
-        if (size - carriage > split->most) return Qfalse;
-        split->from = split->start += size + split->width;
-        RARRAY_ASET(split->progress, ROWS_COUNT, SIZET2NUM(++count));
-        size = split->chomp ? size - carriage : size + split->width;
+        if (size - carriage > given.most) return Qfalse;
+        split->from = split->start += size + given.width;
+        /* RARRAY_ASET is slower, and a number needs no write barrier. */
+        ((VALUE *)RARRAY_CONST_PTR(given.progress))[ROWS_COUNT] = SIZET2NUM(++count);
+        size = given.chomp ? size - carriage : size + given.width;
         if (NIL_P(reused)) {
-            rb_yield(rb_enc_str_new(row, (long)size, split->encoding));
+            rb_yield(rb_enc_str_new(row, (long)size, given.encoding));
         } else {
-            reused = rows_reuse(split->progress, reused, row, (long)size, split->encoding);
+            reused = rows_reuse(given.progress, reused, row, (long)size, given.encoding);
             rb_yield(reused);
         }
-        if (split->until >= 0 && gw_milliseconds_now() >= split->until) return Qtrue;
+        if (given.until >= 0 && gw_milliseconds_now() >= given.until) return Qtrue;
     }
     return Qfalse;
 }

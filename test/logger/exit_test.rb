@@ -104,18 +104,29 @@ class LoggerExitTest < Godwit::TestCase
     assert_equal (1..100).to_a, records(100).map(&:seq)
   end
 
-  test "a thread that closes the logger has its linger, also when the process ends meanwhile" do
-    child = start_child(<<~RUBY)
-      require "godwit"
-      log = Godwit::Logger.new("ipc://#{scratch_dir}/late", linger: 20)
-      log.info("x")
-      closing = Thread.new { log.close }
-      Thread.pass until log.inspect.include?("closed")
-      $stdout.syswrite "ending"
+  {
+    "closes" => "",
+    "is about to close" => <<~RUBY
+      Godwit::Logger.const_get(:BaseWriter).prepend(Module.new do
+        private def first_with(lock) = (Thread.current == Thread.main) ? super : sleep
+      end)
     RUBY
-    child.wait_for("ending")
-    assert_equal "x", open_socket(:PULL).bind("ipc://#{scratch_dir}/late").recv(timeout: 10).last
-    assert_equal "", assert_child(child.finish).stderr
+  }.each do |verb, hold|
+    test "a thread that #{verb} the logger has its linger, also when the process ends meanwhile" do
+      child = start_child(<<~RUBY)
+        require "godwit"
+        log = Godwit::Logger.new("ipc://#{scratch_dir}/late", linger: 20)
+        log.info("x")
+        #{hold}
+        closing = Thread.new { log.close }
+        Thread.pass until #{hold.empty? ? 'log.inspect.include?("closed")' : "closing.stop?"}
+        $stdout.syswrite "ending"
+      RUBY
+      child.wait_for("ending")
+      socket = open_socket(:PULL).bind("ipc://#{scratch_dir}/late")
+      assert_equal "x", socket.recv(timeout: 10).last
+      assert_equal "", assert_child(child.finish).stderr
+    end
   end
 
   {

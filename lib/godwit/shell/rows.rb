@@ -38,9 +38,7 @@ module Godwit
       #   :late (the deadline has passed), :too_long (a row is above the limit)
       def read(deadline, &block)
         read_once = false
-        loop do
-          return :late if split(deadline, &block)
-          return :ended if @progress[CLOSED]
+        until (late = split(deadline, &block)) || @progress[CLOSED]
           row = next_row
           if row.is_a?(String)
             @progress[COUNT] += 1
@@ -54,6 +52,7 @@ module Godwit
           return row unless row == :more
           read_once = true
         end
+        late ? :late : :ended
       end
 
       def close = @lock.synchronize { @progress[CLOSED] = true }
@@ -76,24 +75,22 @@ module Godwit
       # @return [String, Symbol] a row; :wait: more has to be read; :ended; :too_long
       def next_row
         return chunk unless @separator
-        loop do
-          start = @progress[START]
-          found = @buffer.index(@separator, [@scanned, start].max)
-          known = found || @buffer.bytesize
-          overlap = (found || @over) ? 0 : @separator.bytesize - 1
-          @scanned = [known - overlap, start].max
-          if @dropping
-            @progress[START] = @scanned = found ? known + @separator.bytesize : @scanned
-            @dropping = !found && !@over
-            next if found
-            return @over ? :ended : :wait
-          end
-          carriage = carriage_before(known, found)
-          return too_long if known - start - overlap - carriage > @limit
-          return row_until(known, carriage, known + @separator.bytesize) if found
-          return :wait unless @over
-          return (known > start) ? row_until(known, 0, known) : :ended
+        start = @progress[START]
+        found = @buffer.index(@separator, [@scanned, start].max)
+        known = found || @buffer.bytesize
+        overlap = (found || @over) ? 0 : @separator.bytesize - 1
+        @scanned = [known - overlap, start].max
+        if @dropping
+          @progress[START] = @scanned = found ? known + @separator.bytesize : @scanned
+          @dropping = !found && !@over
+          return next_row if found
+          return @over ? :ended : :wait
         end
+        carriage = carriage_before(known, found)
+        return too_long if known - start - overlap - carriage > @limit
+        return row_until(known, carriage, known + @separator.bytesize) if found
+        return :wait unless @over
+        (known > start) ? row_until(known, 0, known) : :ended
       end
 
       # @return [Integer] 1: the last byte is a "\r", perhaps a piece of the row's end; else 0

@@ -33,8 +33,8 @@ module Godwit
       # an interrupt, the next call continues.
       def close(start = Timeout.now, most = @settings.linger)
         return if !own? || Thread.current.equal?(@thread)
-        stop
         ended = first_with(@ending) do
+          stop # under the lock: {Exit} cuts the linger of a writer that stopped and has no lock
           # Waits for another thread's {start}: no thread may begin after `finish`.
           Thread.pass while @starting.locked? && !@starting.owned?
           finish(start + [@settings.linger, most].min) unless @finished
