@@ -9,6 +9,7 @@ RUNS = Integer(ARGV.fetch(1, "9"))
 MESSAGES = Bench.quick? ? 50_000 : 1_500_000
 ROUND_TRIPS = Bench.quick? ? 500 : 20_000
 RECORDS = Bench.quick? ? 24_000 : 480_000
+CALLS = Bench.quick? ? 10_000 : 200_000
 ROWS = Bench.quick? ? 20_000 : 3_000_000
 TCP = "tcp://127.0.0.1:*"
 
@@ -29,8 +30,8 @@ def pair(folder, server, client, *arguments)
   Bench::Child.pair(program(folder, server), program(folder, client), TCP, *arguments)
 end
 
-def messages(folder, form)
-  pair(folder, :pull, :push, 100, MESSAGES, MESSAGES / 10, form).first["rate"]
+def messages(folder, form, size = 100)
+  pair(folder, :pull, :push, size, MESSAGES, MESSAGES / 10, form).first["rate"]
 end
 
 def rows(folder, form)
@@ -54,20 +55,32 @@ def records(folder)
   end
 end
 
+# One writer that calls `info`, and one reader.
+def calls(folder)
+  Bench::Child.together do |start|
+    endpoint = start.call(*program(folder, :log_reader), "fields", 1_000_000_000, TCP).ready
+    figures = start.call(*program(folder, :log_calls), "records", CALLS, endpoint).result
+    {rate: 1e6 / figures["p50_us"], call_us: figures["cpu_ns"] / 1e3}
+  end
+end
+
 # Each measurement gives a figure of which more is better, or several figures.
 MEASURED = {
   "messages/s, 100 B, strings" => ->(folder) { messages(folder, "strings") },
   "messages/s, 100 B, batches" => ->(folder) { messages(folder, "batches") },
+  "messages/s, 1 KiB, strings" => ->(folder) { messages(folder, "strings", 1024) },
   "round trips/s, 100 B, median" => lambda { |folder|
     1e6 / pair(folder, :rep, :req, 100, ROUND_TRIPS, ROUND_TRIPS / 10).last["p50_us"]
   },
   "rows/s of a command" => ->(folder) { rows(folder, "bare-rows") },
   "rows/s, `reuse: true`" => ->(folder) { rows(folder, "bare-reuse") },
-  "records/s, three writers" => ->(folder) { records(folder) }
+  "records/s, three writers" => ->(folder) { records(folder) },
+  "calls of `info`/s, median" => ->(folder) { calls(folder) }
 }.freeze
 
 FIGURES = {
-  rate: nil, writer_us: "CPU of a writer a record, us", reader_us: "CPU of the reader a record, us"
+  rate: nil, writer_us: "CPU of a writer a record, us", reader_us: "CPU of the reader a record, us",
+  call_us: "CPU of a call of `info`, us"
 }.freeze
 
 def row(label, before, now)

@@ -48,8 +48,7 @@ module Godwit
           end
           return row unless row == :wait
           return :more if read_once
-          row = fill
-          return row unless row == :more
+          return row if (row = fill) != :more
           read_once = true
         end
         late ? :late : :ended
@@ -141,11 +140,8 @@ module Godwit
         @encoding == Encoding::UTF_8 && size <= 3 && needed(first) > size
       end
 
-      def needed(byte)
-        return 1 if byte < 0xc0
-        return 2 if byte < 0xe0
-        (byte < 0xf0) ? 3 : 4
-      end
+      # @return [Integer] bytes of the UTF-8 character that begins with this byte
+      def needed(byte) = 1 + [0xc0, 0xe0, 0xf0].count { |first| byte >= first }
 
       def finished(row)
         reused = @progress[REUSED]
