@@ -63,6 +63,33 @@ class LoggerExitTest < Godwit::TestCase
     assert_equal ["early", "later", *["late"] * 100], records(102).map(&:text)
   end
 
+  test "after linger other threads start no writer, so the process ends; the main thread may log" do
+    result = assert_child(run_child(<<~RUBY, [record_pull.last_endpoint]))
+      require "godwit"
+      at_exit { $log.info("of the main thread") && puts($log.stats.dropped) }
+      at_exit { Thread.new { $log.info("of another thread") }.join }
+      ($log = Godwit::Logger.new(ARGV[0], linger: 0)).info("x")
+      $log.flush
+    RUBY
+    assert_match(/it is closed: records are dropped$/, result.stderr)
+    assert_equal "0\n", result.stdout # of the writer that the main thread started
+  end
+
+  test "a close that is killed while the end waits for it: the records are reported" do
+    result = assert_child(run_child(<<~RUBY, [nowhere]))
+      require "godwit"
+      log = Godwit::Logger.new(ARGV[0], linger: 100)
+      log.info("x")
+      closing = Thread.new { log.close }
+      Thread.pass until closing.stop? && log.inspect.include?("closed")
+      Thread.new do
+        Thread.pass until Thread.main.stop?
+        closing.kill
+      end
+    RUBY
+    assert_match(/1 record not sent/, result.stderr)
+  end
+
   test "a $stderr without a reader delays neither the program nor its end" do
     may_lose
     assert_includes assert_child(run_child(<<~RUBY)).stdout, "went on"

@@ -50,6 +50,14 @@ class ShellStreamTest < ShellCase
     stream.close
   end
 
+  test "a StopIteration of the block ends the rows with that exception" do
+    %i[each each_batch].each do |name|
+      rows = Shell.rows("seq", "3")
+      assert_raises(StopIteration, name) { rows.public_send(name) { raise StopIteration } }
+      assert rows.status.stopped?, name
+    end
+  end
+
   test "rows that next did not hand out are not counted" do
     %i[rewind close].each do |ending|
       stream = Shell.rows("seq", "100")

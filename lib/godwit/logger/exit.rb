@@ -6,9 +6,7 @@ module Godwit
     # block that a forked child has inherited from its parent closes nothing in the child.
     module Exit
       AGAIN = 0.05 # seconds for a close that begins after linger has passed
-      # Seconds after linger in which writers may start: without this limit, a thread that goes on
-      # logging would start writers for ever.
-      AGAIN_FOR = 0.3
+      AGAIN_FOR = 0.3 # seconds in which writers may start, after linger has passed
 
       @writers = Thread::Queue.new
       @registered = nil # pid of the process that has registered its at_exit block
@@ -24,7 +22,10 @@ module Godwit
           # The FFI backend's at_exit block closes all contexts: registered first, it runs last.
           Godwit.context if BACKEND == :ffi
           pid = @registered = Process.pid
-          @incomplete = @last = nil unless over? # these values were the parent process's
+          unless over? # a forked child gets values of its own
+            @incomplete = false
+            @last = @others_last = Float::INFINITY
+          end
           at_exit do
             @over[pid] = true # comes first, since Ruby handles no interrupt before the `if`
             close_all if pid == Process.pid
@@ -34,8 +35,8 @@ module Godwit
         # Whether this process ends: Ruby then kills threads until none is left, so a killed thread
         # must not be replaced.
         def over? = @over.key?(Process.pid)
-        # Whether it is too late to start a writer.
-        def past? = over? && !@last.nil? && Timeout.now > @last
+        # Whether it is too late to start a writer, so that a thread cannot log for ever.
+        def past? = over? && Timeout.now > ((Thread.current == Thread.main) ? @last : @others_last)
 
         private
 
@@ -59,7 +60,9 @@ module Godwit
           # Another thread is closing these writers, or an interrupt ended their close after linger.
           begun.each { |writer| writer.close(now, AGAIN) }
           @incomplete ||= writers.any?(&:incomplete?)
-          @last ||= Timeout.now + AGAIN_FOR if @incomplete
+          @last = [@last, Timeout.now + AGAIN_FOR].min if @incomplete
+          linger = writers.map { |writer| writer.settings.linger }.max || 0
+          @others_last = [@others_last, @last, now + linger].min
         rescue ThreadError
           nil
         end

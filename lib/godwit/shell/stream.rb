@@ -161,14 +161,14 @@ module Godwit
         begin
           start(reuse: false) { |running| job = running }
           started&.call(job)
-          loop do
+          until count&.zero? # `loop` would rescue a StopIteration of the program's blocks
             rows = []
             job.advance { |row| rows << row }
             break if rows.empty?
             pending = rows.size - count if count && rows.size > count
             rows = rows.first(count) if count
             yield rows
-            break if count && (count -= rows.size).zero?
+            count -= rows.size if count
           end
         ensure
           done(job, pending: pending)

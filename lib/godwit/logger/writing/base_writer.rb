@@ -15,7 +15,7 @@ module Godwit
         @last_error = nil
       end
 
-      attr_reader :queue, :sequence
+      attr_reader :queue, :sequence, :settings
       def plain? = @plain
       def own? = @pid == Process.pid
       def at_work? = own? && !@closing
@@ -39,20 +39,18 @@ module Godwit
           Thread.pass while @starting.locked? && !@starting.owned?
           finish(start + [@settings.linger, most].min) unless @finished
         end
-        @ending.synchronize { nil } unless ended
+        return if ended || @starting.owned? # the lock's owner waits for this thread's {start}
+        @ending.synchronize { nil }
+        close(start, most) unless @finished # an interrupt ended the other thread's close
       rescue ThreadError
         nil # this is a trap handler that interrupted another close
       end
 
       # Stores an exception, or an error built from a text, and warns about it.
       def record_error(error)
-        text = error
-        if error.is_a?(Exception)
-          text = "#{error.message} (#{error.class})"
-        else
-          error = StateError.new(text, operation: :log, endpoint: @settings.endpoint)
-        end
-        @last_error = error
+        text = error.is_a?(Exception) ? "#{error.message} (#{error.class})" : error
+        @last_error = error.is_a?(Exception) ? error : StateError.new(text, operation: :log,
+          endpoint: @settings.endpoint)
         @warnings.call(text)
       end
 
