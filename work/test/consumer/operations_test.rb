@@ -51,6 +51,16 @@ class WorkOperationsTest < Godwit::WorkCase
     assert_equal "behind the end", values.pop
   end
 
+  test "seeks of different partitions all hold, also when no member has followed the first yet" do
+    values = consume
+    client.produce_many("t", [*"a".."h"].map { |value| [value, value] })
+    8.times { values.pop }
+    handled
+    last = client.each("t").group_by(&:partition).transform_values { |all| all.last.value }
+    last.each_key { |partition| client.seek("g", "t", to: -1, partition: partition) }
+    assert_equal last.values.sort, Array.new(2) { values.pop }.sort
+  end
+
   test "a pause lasts until resume, also through a restart" do
     consume
     client.pause("g", "t")

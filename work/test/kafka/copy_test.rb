@@ -184,10 +184,10 @@ class WorkKafkaCopyTest < Godwit::WorkCase
     copied
     kafka.pause(GROUP, "payments")
     kafka.engine.state
-      .write("seek", GROUP, "payments", {"id" => "abc", "offsets" => {"0" => 9}})
+      .write("seek", GROUP, "payments", 0, {"id" => "abc", "offset" => 9})
     copied
     assert_equal [false, 6], [kafka.groups.first.paused, kafka.groups.first.lag]
-    assert_nil kafka.engine.state["seek", GROUP, "payments"]
+    assert_nil kafka.engine.state["seek", GROUP, "payments", 0]
     kafka.seek(GROUP, "payments", to: 8)
     assert_match(/has handled more of topic "payments" there than here/, refused)
     assert_equal 2, kafka.groups.first.lag

@@ -202,8 +202,8 @@ module Godwit
         starts.each_with_index.to_h { |start, number| [number, start] }
       end
 
-      def write_state(block)
-        append([[Topic.new(name: Kafka::State::TOPIC), 0, block, 1]])
+      def write_state(block, count)
+        append([[Topic.new(name: Kafka::State::TOPIC), 0, block, count]])
       end
     end
     Contract.check(KafkaEngine)

@@ -56,11 +56,9 @@ module Godwit
         # @param positions [Array<Position>] of groups without members
         # @raise [LostError] when a group has members
         def restore(positions)
-          positions.group_by(&:reader).each_key do |group, topic|
-            %w[seek pause].each do |kind|
-              @state.write(kind, group, topic, nil) if @state[kind, group, topic]
-            end
-          end
+          forget(positions.flat_map { |one|
+            [["pause", *one.reader], ["seek", *one.reader, one.partition]]
+          }.uniq)
           positions.group_by(&:group).each do |group, own|
             @groups.set(group, own.map { |one|
               text = CommitText.new(crashes: 0, state: one.state).dump
@@ -105,18 +103,24 @@ module Godwit
           end
         end
 
-        # A group with members refuses offsets: its members read the seek in @state and follow it.
+        # A group with members refuses offsets: its members read each partition's seek in @state and
+        # follow it.
         def seek(group, topic, offsets)
           wanted = offsets.each_with_index.filter_map do |offset, number|
             PartitionList::Entry.new(topic.name, number, offset) if offset
           end
           @groups.set(group, wanted)
           # The next member must not follow an older seek.
-          @state.write("seek", group, topic.name, nil) if @state["seek", group, topic.name]
+          forget(wanted.map { |one| ["seek", group, topic.name, one.partition] })
         rescue LostError
-          offsets = wanted.to_h { |one| [one.partition.to_s, one.offset] }
-          @state.write("seek", group, topic.name,
-            {"id" => SecureRandom.hex(6), "offsets" => offsets})
+          id = SecureRandom.hex(6)
+          @state.write_all(wanted.to_h { |one|
+            [["seek", group, topic.name, one.partition], {"id" => id, "offset" => one.offset}]
+          })
+        end
+
+        def forget(keys)
+          @state.write_all(keys.select { |key| @state[*key] }.to_h { |key| [key, nil] })
         end
       end
     end

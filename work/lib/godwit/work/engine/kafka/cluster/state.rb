@@ -21,6 +21,7 @@ module Godwit
         PATIENCE = 5 # seconds without a record before a new handle reads
 
         # @yieldparam block [String] the bytes of a {Block} that the Ruby block writes
+        # @yieldparam count [Integer] its records
         def initialize(settings, cluster, &write)
           @settings = settings
           @cluster = cluster
@@ -54,12 +55,16 @@ module Godwit
 
         # Writes a fact, and waits until the brokers have acknowledged it.
         # @param value [Hash{String => Object}, nil] nil deletes it
-        def write(kind, *names, value)
-          key = [kind, *names]
+        def write(kind, *names, value) = write_all({[kind, *names] => value})
+
+        # Writes several facts at once.
+        # @param facts [Hash{Array => Hash, nil}] [kind, *names] => value
+        def write_all(facts)
+          return if facts.empty?
           create if @facts.empty?
-          text = value && JSON.generate({"version" => VERSION, **value})
-          write_block(Block.encode([text], [JSON.generate(key)]))
-          @lock.synchronize { store(key, value) }
+          texts = facts.values.map { |one| one && JSON.generate({"version" => VERSION, **one}) }
+          write_block(Block.encode(texts, facts.keys.map { |key| JSON.generate(key) }), facts.size)
+          @lock.synchronize { @facts = with(@facts, facts) }
         end
 
         def close
@@ -72,10 +77,10 @@ module Godwit
 
         # Writes a block. If the topic was deleted, this method creates it: librdkafka knows the new
         # topic a little later.
-        def write_block(block)
+        def write_block(block, count)
           start = Timeout.now
           begin
-            @write.call(block)
+            @write.call(block, count)
           rescue TopicError, BrokerError => error
             gone = error.is_a?(TopicError) || error.name == "_DESTROY"
             raise if !gone || Timeout.remaining(@settings.timeout, start).zero?
@@ -143,25 +148,19 @@ module Godwit
 
         def add_block(block)
           keys = block.keys
+          changes = {}
           block.count.times do |index|
             key = JSON.parse(keys[index].to_s)
             value = block.values[index]&.then { |text| JSON.parse(text) }
-            apply(key, value) if value.nil? || value["version"] == VERSION
+            changes[key] = value if value.nil? || value["version"] == VERSION
           rescue JSON::ParserError
             nil # another program wrote the record
           end
+          @found ? @found = with(@found, changes) : @facts = with(@facts, changes)
           @position = block.finish
         end
 
-        def apply(key, value)
-          @found ? @found = with(@found, key, value) : store(key, value)
-        end
-
-        def store(key, value)
-          @facts = with(@facts, key, value)
-        end
-
-        def with(facts, key, value) = value ? facts.merge(key => value) : facts.except(key)
+        def with(facts, changes) = facts.merge(changes).compact
       end
     end
   end

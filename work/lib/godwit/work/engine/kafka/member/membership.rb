@@ -237,11 +237,10 @@ module Godwit
         # Moves claims to the offsets that an operator has set for the group. The Runner gets the
         # newest position.
         def seek
-          seek = @engine.state["seek", @group, @topic.name] or return
           @claims.each_value do |claim|
-            offset = seek["offsets"][claim.position.partition.to_s]
-            next if offset.nil? || claim.seek == seek["id"] || claim.stopped_at
-            position = move(claim, offset)
+            seek = @engine.state["seek", @group, @topic.name, claim.position.partition] or next
+            next if claim.seek == seek["id"] || claim.stopped_at
+            position = move(claim, seek["offset"])
             claim.seek = seek["id"]
             @ready.reject! { |one| one.partition == position.partition }
             @ready << position
