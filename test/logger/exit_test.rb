@@ -68,17 +68,18 @@ class LoggerExitTest < Godwit::TestCase
       require "godwit"
       at_exit { $log.info("of the main thread") && puts($log.stats.dropped) }
       at_exit { Thread.new { $log.info("of another thread") }.join }
+      at_exit { Thread.new { Godwit::Logger.new("#{nowhere}").info("of its first logger") }.join }
       ($log = Godwit::Logger.new(ARGV[0], linger: 0)).info("x")
       $log.flush
     RUBY
-    assert_match(/it is closed: records are dropped$/, result.stderr)
+    assert_equal 2, result.stderr.scan(/it is closed: records are dropped$/).size
     assert_equal "0\n", result.stdout # of the writer that the main thread started
   end
 
   test "a close that is killed while the end waits for it: the records are reported" do
     result = assert_child(run_child(<<~RUBY, [nowhere]))
       require "godwit"
-      log = Godwit::Logger.new(ARGV[0], linger: 100)
+      log = Godwit::Logger.new(ARGV[0], linger: 1)
       log.info("x")
       closing = Thread.new { log.close }
       Thread.pass until closing.stop? && log.inspect.include?("closed")

@@ -57,12 +57,10 @@ module Godwit
           fresh, begun = writers.partition(&:at_work?)
           fresh.each(&:stop)
           fresh.each { |writer| @incomplete ? writer.close(now, AGAIN) : writer.close(now) }
-          # Another thread is closing these writers, or an interrupt ended their close after linger.
           begun.each { |writer| writer.close(now, AGAIN) }
           @incomplete ||= writers.any?(&:incomplete?)
           @last = [@last, Timeout.now + AGAIN_FOR].min if @incomplete
-          linger = writers.map { |writer| writer.settings.linger }.max || 0
-          @others_last = [@others_last, @last, now + linger].min
+          @others_last = [@others_last, @last, *writers.map { now + _1.settings.linger }.max].min
         rescue ThreadError
           nil
         end

@@ -18,7 +18,8 @@ module Godwit
       attr_reader :queue, :sequence, :settings
       def plain? = @plain
       def own? = @pid == Process.pid
-      def at_work? = own? && !@closing
+      # @return [Boolean] false: it is closed, or an interrupt ended its close
+      def at_work? = own? && (!@closing || @ending.locked?)
       # @return [Boolean] whether linger ended before all records were sent or acknowledged
       def incomplete? = @incomplete
       # Opens the socket before the first record, so that an address in use raises an error at once.

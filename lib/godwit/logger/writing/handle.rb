@@ -96,7 +96,8 @@ module Godwit
 
       # Starts the sender's thread; first makes a new sender if this one is closed or the parent's.
       def recreate(sender)
-        return sender if @closed || Exit.past?
+        return sender if @closed
+        return sender.tap(&:stop) if Exit.past? # a sender without a thread would store the record
         if !sender.own? || sender.closed?
           # The new sender may have locked a folder, so an interrupt must not lose it.
           Thread.handle_interrupt(Object => :never) do

@@ -56,9 +56,10 @@ module Godwit
         # @param positions [Array<Position>] of groups without members
         # @raise [LostError] when a group has members
         def restore(positions)
-          forget(positions.flat_map { |one|
-            [["pause", *one.reader], ["seek", *one.reader, one.partition]]
-          }.uniq)
+          positions.uniq(&:reader).each do |one|
+            @state.write("pause", *one.reader, nil) if @state["pause", *one.reader]
+            forget_seeks(one.group, one.topic)
+          end
           positions.group_by(&:group).each do |group, own|
             @groups.set(group, own.map { |one|
               text = CommitText.new(crashes: 0, state: one.state).dump
@@ -110,8 +111,7 @@ module Godwit
             PartitionList::Entry.new(topic.name, number, offset) if offset
           end
           @groups.set(group, wanted)
-          # The next member must not follow an older seek.
-          forget(wanted.map { |one| ["seek", group, topic.name, one.partition] })
+          forget_seeks(group, topic)
         rescue LostError
           id = SecureRandom.hex(6)
           @state.write_all(wanted.to_h { |one|
@@ -119,8 +119,11 @@ module Godwit
           })
         end
 
-        def forget(keys)
-          @state.write_all(keys.select { |key| @state[*key] }.to_h { |key| [key, nil] })
+        # The next member must not follow an older seek. Another client may have sought a partition
+        # just now, so this method deletes the facts of all partitions.
+        def forget_seeks(group, topic)
+          keys = Array.new(topic.partitions) { |number| ["seek", group, topic.name, number] }
+          @state.write_all(keys.to_h { |key| [key, nil] }) if keys.any? { |key| @state[*key] }
         end
       end
     end
