@@ -14,7 +14,7 @@ enum { ROWS_START, ROWS_COUNT, ROWS_CLOSED, ROWS_REUSED };
 static VALUE rows_append(VALUE self, VALUE io, VALUE buffer, VALUE from) {
     int fd = NUM2INT(rb_funcall(io, rb_intern("fileno"), 0));
     long dropped = NUM2LONG(from), size = RSTRING_LEN(StringValue(buffer)) - dropped;
-    rb_str_modify_expand(buffer, PIPE_BYTES);
+    rb_str_modify_expand(buffer, dropped < PIPE_BYTES ? PIPE_BYTES - dropped : 0);
     char *text = RSTRING_PTR(buffer);
     if (dropped > 0) memmove(text, text + dropped, (size_t)size);
     ssize_t got = read(fd, text + size, PIPE_BYTES);
