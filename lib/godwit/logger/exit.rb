@@ -54,10 +54,10 @@ module Godwit
           @registered = nil
           writers = Array.new(@writers.size) { @writers.pop(true) }.reject(&:ended?)
           now = Timeout.now
-          fresh, begun = writers.partition(&:at_work?)
+          fresh, interrupted = writers.partition(&:at_work?)
           fresh.each(&:stop)
           fresh.each { |writer| @incomplete ? writer.close(now, AGAIN) : writer.close(now) }
-          begun.each { |writer| writer.close(now, AGAIN) }
+          interrupted.each { |writer| writer.close(now, AGAIN) }
           @incomplete ||= writers.any?(&:incomplete?)
           @last = [@last, Timeout.now + AGAIN_FOR].min if @incomplete
           @others_last = [@others_last, @last, *writers.map { now + _1.settings.linger }.max].min

@@ -49,10 +49,10 @@ module Godwit
 
       # Stores an exception, or an error built from a text, and warns about it.
       def record_error(error)
-        text = error.is_a?(Exception) ? "#{error.message} (#{error.class})" : error
-        @last_error = error.is_a?(Exception) ? error : StateError.new(text, operation: :log,
+        exception = error.is_a?(Exception)
+        @last_error = exception ? error : StateError.new(error, operation: :log,
           endpoint: @settings.endpoint)
-        @warnings.call(text)
+        @warnings.call(exception ? "#{error.message} (#{error.class})" : error)
       end
 
       private
