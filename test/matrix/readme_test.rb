@@ -61,6 +61,8 @@ class ReadmeTest < Godwit::TestCase
         bundle exec godwit version
         READER
       SH
+      assert_operator Integer(said[/^Need to get (\d+) MB/, 1]), :<=,
+        Integer(README.text[/apt downloads (\d+) MB/, 1])
       assert_match(/^got hello you$/, said)
       assert_match(/^godwit \S+ \(native backend\)$/, said)
     end
